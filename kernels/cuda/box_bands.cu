@@ -303,20 +303,20 @@ static __global__ void __launch_bounds__(THREADS, 4)
     halo_finish_tile<1, PAIR * PAIRS, BANDS * 16, 32>(share, launch, p, p.src, e, y);
 }
 
-bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     return conv->kind == HALO_CONV_BOX && conv->depth == 8 && conv->radius_x * channels <= HALO &&
            conv->radius_y <= 8 * (MAX_GROUPS - 1);
 }
 
-size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     (void)conv;
     (void)channels;
     return sizeof(struct bands_mask);
 }
 
-void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     struct bands_mask *mask = (struct bands_mask *)ret;
     const int radius_e = conv->radius_x * channels;
@@ -391,13 +391,13 @@ static struct bands_plane plane_for(const struct halo_cuda_call *call)
 }
 
 /* Not if another strategy filters the plane. */
-bool halo_cuda_box_bands_selects(const struct halo_conv *conv, const struct halo_plane *plane)
+static bool selects(const struct halo_conv *conv, const struct halo_plane *plane)
 {
     return halo_word_sources_do(plane, conv->border, conv->radius_x * plane->channels);
 }
 
 /* All planes of a launch use as many groups as the largest one needs. */
-cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     struct bands_launch launch;
     int radius_y = 0;
@@ -406,7 +406,7 @@ cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int c
         const struct halo_conv *conv = calls[i].conv;
         const int reach = conv->radius_x * calls[i].src.channels;
         if (!halo_word_sources_do(&calls[i].src, conv->border, reach)) {
-            const cudaError_t status = halo_cuda_launch_running_sums(&calls[i], 1);
+            const cudaError_t status = halo_cuda_running_sums.launch(&calls[i], 1);
             if (status != cudaSuccess)
                 return status;
             continue;
@@ -418,3 +418,12 @@ cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int c
         return cudaSuccess;
     return radius_y > 8 ? launch_groups<3>(&launch, calls) : launch_groups<2>(&launch, calls);
 }
+
+const struct halo_cuda_strategy halo_cuda_box_bands = {
+    .base = {"box-bands", "small boxes on tensor cores, without shared memory", can},
+    .compute = 80,
+    .launch = launch,
+    .selects = selects,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};

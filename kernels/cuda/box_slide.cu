@@ -157,7 +157,7 @@ static uint32_t multiplier_of(uint32_t area)
 
 /* The mean is floor(n m / 2^40), where m is larger than 2^40 / area by less than 1. This equals
  * floor(n / area) if n (m area - 2^40) is below 2^40. */
-bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind != HALO_CONV_BOX || conv->depth != 8 ||
         conv->radius_x * channels > SLIDE_MAX_RADIUS || conv->radius_y > SLIDE_MAX_RADIUS ||
@@ -170,7 +170,7 @@ bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels)
     return most * (multiplier_of(area) * area - one) < one;
 }
 
-size_t halo_cuda_box_slide_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     (void)conv;
     (void)channels;
@@ -194,7 +194,7 @@ static uint32_t step_word(int radius_e, int channels, int first, int to, int fro
     return word;
 }
 
-void halo_cuda_box_slide_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     struct slide_mask *mask = (struct slide_mask *)ret;
     const int reach = conv->radius_x * channels;
@@ -253,14 +253,24 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     return halo_launch(slide_kernel<false>, l, grid, SLIDE_THREADS, 0, &second);
 }
 
-cudaError_t halo_cuda_launch_box_slide(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess; i++) {
         if (calls[i].src.stride * calls[i].src.height > INT_MAX)
-            status = halo_cuda_launch_running_sums(&calls[i], 1);
+            status = halo_cuda_running_sums.launch(&calls[i], 1);
         else
             status = launch_plane(&calls[i]);
     }
     return status;
 }
+
+const struct halo_cuda_strategy halo_cuda_box_slide = {
+    .base = {"box-slide",
+             "8-bit boxes up to 257x257, in two launches whose cost hardly depends on the radius",
+             can},
+    .compute = 80,
+    .launch = launch,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};

@@ -220,7 +220,7 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
         run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
 }
 
-bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind != HALO_CONV_BOX || conv->depth > HALO_BOX_MAX_DEPTH ||
         conv->radius_x * channels > MAX_REACH || conv->radius_y > MAX_REACH)
@@ -229,7 +229,7 @@ bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels)
     return column <= 0xffff && column * (2 * conv->radius_x + 1) <= HALO_BOX_MAX_SUM;
 }
 
-size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     (void)conv;
     (void)channels;
@@ -252,7 +252,7 @@ static struct stream_tile shape_of(int radius_e)
     return tile;
 }
 
-void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     struct stream_mask *mask = (struct stream_mask *)ret;
     const int radius_e = conv->radius_x * channels;
@@ -306,7 +306,7 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     return halo_launch(stream_kernel<Sample, MAX_PARTS, true>, p, grid, HALO_BOX_THREADS, 0, call);
 }
 
-cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess; i++) {
@@ -315,10 +315,18 @@ cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int 
         const bool fits = src.stride * src.height <= INT_MAX &&
                           halo_word_sources_do(&src, calls[i].conv->border, reach);
         if (!fits)
-            status = halo_cuda_launch_running_sums(&calls[i], 1);
+            status = halo_cuda_running_sums.launch(&calls[i], 1);
         else
             status = src.depth == 8 ? launch_plane<uint8_t>(&calls[i])
                                     : launch_plane<uint16_t>(&calls[i]);
     }
     return status;
 }
+
+const struct halo_cuda_strategy halo_cuda_box_stream = {
+    .base = {"box-stream", "boxes: running sums along columns, tensor cores along rows", can},
+    .compute = 80,
+    .launch = launch,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};

@@ -98,7 +98,7 @@ using coarse_tile_4 = coarse_tile<Pass, 4>;
 template <class Pass>
 using coarse_tile_8 = coarse_tile<Pass, 8>;
 
-size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     (void)channels;
     return conv->kind == HALO_CONV_DENSE
@@ -106,22 +106,28 @@ size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels)
                : 0;
 }
 
-void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
-    memcpy(ret, conv->mask, halo_cuda_coarse_bytes(conv, channels));
+    memcpy(ret, conv->mask, prepared_bytes(conv, channels));
 }
 
-cudaError_t halo_cuda_launch_coarse_tile_2(const struct halo_cuda_call *calls, int count)
-{
-    return halo_launch_each(halo_launch_passes<coarse_tile_2>, calls, count);
-}
+const struct halo_cuda_strategy halo_cuda_coarse_tile = {
+    .base = {"coarse-tile", "output-tile with four outputs per thread", halo_cuda_weighs},
+    .launch = halo_launch_each<halo_launch_passes<coarse_tile_4>>,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};
 
-cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count)
-{
-    return halo_launch_each(halo_launch_passes<coarse_tile_4>, calls, count);
-}
+const struct halo_cuda_strategy halo_cuda_coarse_tile_2 = {
+    .base = {"coarse-tile/2", "output-tile with two outputs per thread", halo_cuda_weighs},
+    .launch = halo_launch_each<halo_launch_passes<coarse_tile_2>>,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};
 
-cudaError_t halo_cuda_launch_coarse_tile_8(const struct halo_cuda_call *calls, int count)
-{
-    return halo_launch_each(halo_launch_passes<coarse_tile_8>, calls, count);
-}
+const struct halo_cuda_strategy halo_cuda_coarse_tile_8 = {
+    .base = {"coarse-tile/8", "output-tile with eight outputs per thread", halo_cuda_weighs},
+    .launch = halo_launch_each<halo_launch_passes<coarse_tile_8>>,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};

@@ -48,7 +48,9 @@ struct core_tile {
     }
 };
 
-cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count)
-{
-    return halo_launch_each(halo_launch_passes<core_tile>, calls, count);
-}
+const struct halo_cuda_strategy halo_cuda_core_tile = {
+    .base = {"core-tile",
+             "only the tile's core is in shared memory; the halo is read through the caches",
+             halo_cuda_weighs},
+    .launch = halo_launch_each<halo_launch_passes<core_tile>>,
+};

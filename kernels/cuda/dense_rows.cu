@@ -291,7 +291,7 @@ static int radius_of(const struct halo_conv *conv)
     return most > 1 ? most : 1;
 }
 
-bool halo_cuda_dense_rows_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     return conv->kind == HALO_CONV_DENSE && conv->depth > 8 && conv->accum != HALO_ACCUM_I64 &&
            radius_of(conv) * channels <= MAX_REACH;
@@ -366,7 +366,7 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
                                    : launch_number<int>(calls, count);
 }
 
-cudaError_t halo_cuda_launch_dense_rows(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int first = 0, next; first < count && status == cudaSuccess; first = next) {
@@ -376,3 +376,12 @@ cudaError_t halo_cuda_launch_dense_rows(const struct halo_cuda_call *calls, int 
     }
     return status;
 }
+
+const struct halo_cuda_strategy halo_cuda_dense_rows = {
+    .base = {"dense-rows",
+             "small dense masks of 16-bit samples from registers, eight outputs in each of several "
+             "rows",
+             can},
+    .launch = launch,
+    .selects = halo_cuda_always,
+};

@@ -325,7 +325,7 @@ static struct direct_plan plan_of(const struct halo_conv *conv, int channels)
     return plan;
 }
 
-bool halo_cuda_direct_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     return conv->kind == HALO_CONV_DENSE && conv->depth == 8 && conv->accum == HALO_ACCUM_F24 &&
            conv->radius_x * channels <= MAX_RADIUS && conv->radius_y <= MAX_RADIUS &&
@@ -337,7 +337,7 @@ static int band_words(const struct direct_plan *plan)
     return (plan->words * plan->groups * HALVES * plan->digits + 3) / 4 * 4;
 }
 
-size_t halo_cuda_direct_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     const struct direct_plan plan = plan_of(conv, channels);
     return (4 + band_words(&plan) * 32) * sizeof(uint32_t);
@@ -355,7 +355,7 @@ static int weight_at(const struct halo_conv *conv, int channels, int e, int y)
 
 /* Writes the bias with the rounding constant four times, as the initial fragment; then the bands of
  * each lane (mask_bands), [four words][lane][word]. */
-void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     const struct direct_plan plan = plan_of(conv, channels);
     const int before = plan.words == 2 ? 2 : 4, above = 2 * (plan.groups - 1);
@@ -436,10 +436,20 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count, in
                             : launch_digits<3, 3>(launch, plan.digits, calls);
 }
 
-cudaError_t halo_cuda_launch_direct(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0, done; i < count && status == cudaSuccess; i += done)
         status = launch_like(&calls[i], count - i, &done);
     return status;
 }
+
+const struct halo_cuda_strategy halo_cuda_direct = {
+    .base = {"direct",
+             "small dense masks on tensor cores, with pixels loaded directly into registers", can},
+    .compute = 80,
+    .launch = launch,
+    .selects = halo_cuda_always,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};

@@ -331,7 +331,7 @@ static bool has_two_digits(const struct halo_conv *conv)
     return false;
 }
 
-bool halo_cuda_gradient_rows_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind != HALO_CONV_GRADIENT || conv->accum != HALO_ACCUM_I32 || channels > 2)
         return false;
@@ -440,7 +440,7 @@ static launch_kernel *choose(int number)
     }
 }
 
-cudaError_t halo_cuda_launch_gradient_rows(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess;) {
@@ -453,3 +453,10 @@ cudaError_t halo_cuda_launch_gradient_rows(const struct halo_cuda_call *calls, i
     }
     return status;
 }
+
+const struct halo_cuda_strategy halo_cuda_gradient_rows = {
+    .base = {"gradient-rows", "gradients from registers, eight outputs in each of several rows",
+             can},
+    .launch = launch,
+    .selects = halo_cuda_always,
+};

@@ -53,7 +53,13 @@ struct gradient_tile {
     }
 };
 
-cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count)
+static bool can(const struct halo_conv *conv, int channels)
 {
-    return halo_launch_gradients<gradient_tile>(calls, count);
+    (void)channels;
+    return conv->kind == HALO_CONV_GRADIENT;
 }
+
+const struct halo_cuda_strategy halo_cuda_gradient_tile = {
+    .base = {"gradient-tile", "output-tile with four rows per thread, for gradients", can},
+    .launch = halo_launch_gradients<gradient_tile>,
+};

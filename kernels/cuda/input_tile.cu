@@ -32,7 +32,7 @@ struct input_tile {
     typedef typename Pass::Accum Accum;
     static_assert(!Pass::ROWS || HALO_MAX_SIDES * HALO_MAX_CHANNELS < WIDTH, "an output is left");
     static_assert(!Pass::COLUMNS || HALO_MAX_SIDES < HEIGHT, "an output is left");
-    static_assert(CELLS == 1 || HALO_MAX_SIDES < WIDTH, "the largest halo of strategies.c");
+    static_assert(CELLS == 1 || HALO_MAX_SIDES < WIDTH, "the largest halo of can()");
 
     static __device__ inline void run(const Pass &in, int e, int y)
     {
@@ -84,12 +84,25 @@ static cudaError_t launch_input_tile(const struct halo_cuda_call *calls, int cou
                  : halo_launch_passes<input_tile_1>(calls, count);
 }
 
-cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count)
+/* Its largest block has 128x128 cells; no output would remain if all of them were halo. */
+static bool can(const struct halo_conv *conv, int channels)
 {
-    return halo_launch_each(launch_input_tile, calls, count);
+    return halo_cuda_weighs(conv, channels) &&
+           (conv->kind != HALO_CONV_DENSE || conv->radius_x * channels <= HALO_MAX_TAPS / 2);
 }
 
-cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *calls, int count)
+static bool can_coarse(const struct halo_conv *conv, int channels)
 {
-    return halo_launch_each(halo_launch_passes<input_tile_coarse>, calls, count);
+    return conv->kind == HALO_CONV_DENSE && can(conv, channels);
 }
+
+const struct halo_cuda_strategy halo_cuda_input_tile = {
+    .base = {"input-tile", "each block covers one input tile; some of its threads only load", can},
+    .launch = halo_launch_each<launch_input_tile>,
+};
+
+const struct halo_cuda_strategy halo_cuda_input_tile_coarse = {
+    .base = {"input-tile/coarse", "input-tile with sixteen cells per thread, for dense masks only",
+             can_coarse},
+    .launch = halo_launch_each<halo_launch_passes<input_tile_coarse>>,
+};

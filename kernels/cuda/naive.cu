@@ -80,7 +80,27 @@ static cudaError_t launch_kind(const struct halo_cuda_call *calls, int count)
     }
 }
 
-cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count)
+static bool can(const struct halo_conv *conv, int channels)
 {
-    return halo_launch_each(launch_kind, calls, count);
+    (void)channels;
+    switch (conv->kind) {
+    case HALO_CONV_COPY:
+    case HALO_CONV_SEPARABLE:
+    case HALO_CONV_DENSE:
+    case HALO_CONV_GRADIENT:
+    case HALO_CONV_PIXELIZE:
+    case HALO_CONV_SOLID:
+    case HALO_CONV_CELLS:
+        return true;
+    case HALO_CONV_BOX:
+    case HALO_CONV_DECIMATED:
+        return false;
+    }
+    return false;
 }
+
+const struct halo_cuda_strategy halo_cuda_naive = {
+    .base = {"naive",
+             "untiled: reads every tap from global memory and the mask from constant memory", can},
+    .launch = halo_launch_each<launch_kind>,
+};

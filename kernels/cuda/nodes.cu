@@ -241,7 +241,7 @@ static cudaError_t filter(const struct halo_cuda_call *call)
 }
 } // namespace
 
-cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess; i++)
@@ -255,13 +255,28 @@ size_t halo_cuda_nodes_scratch(const struct halo_conv *conv, const struct halo_p
     return (n.r_stride + n.t_stride) * lines(&n) * sizeof(uint32_t);
 }
 
-size_t halo_cuda_nodes_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     (void)channels;
     return (conv->reach_x + 1 + conv->reach_y + 1) * sizeof conv->mask[0];
 }
 
-void halo_cuda_nodes_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
-    memcpy(ret, conv->mask, halo_cuda_nodes_bytes(conv, channels));
+    memcpy(ret, conv->mask, prepared_bytes(conv, channels));
 }
+
+static bool can(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_DECIMATED;
+}
+
+const struct halo_cuda_strategy halo_cuda_nodes = {
+    .base = {"nodes",
+             "wide Gaussians, computed on a smaller plane; each pixel is read and written once",
+             can},
+    .launch = launch,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};

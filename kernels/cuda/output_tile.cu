@@ -93,12 +93,17 @@ using output_tile_plain = output_tile<Pass, false>;
 template <class Pass>
 using output_tile_steps = output_tile<Pass, !Pass::COLUMNS>; /* columns have one way only */
 
-cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count)
-{
-    return halo_launch_each(halo_launch_passes<output_tile_plain>, calls, count);
-}
+const struct halo_cuda_strategy halo_cuda_output_tile = {
+    .base = {"output-tile",
+             "each block computes one output tile and loads its input tile in several steps",
+             halo_cuda_weighs},
+    .launch = halo_launch_each<halo_launch_passes<output_tile_plain>>,
+};
 
-cudaError_t halo_cuda_launch_output_tile_steps(const struct halo_cuda_call *calls, int count)
-{
-    return halo_launch_each(halo_launch_passes<output_tile_steps>, calls, count);
-}
+const struct halo_cuda_strategy halo_cuda_output_tile_steps = {
+    .base = {"output-tile/steps",
+             "output-tile, but row loads begin at the left halo, and dense masks are loaded with "
+             "linear thread indices",
+             halo_cuda_weighs},
+    .launch = halo_launch_each<halo_launch_passes<output_tile_steps>>,
+};

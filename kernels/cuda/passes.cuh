@@ -284,9 +284,8 @@ static inline bool halo_alike(const struct halo_cuda_call &a, const struct halo_
 }
 
 /* Calls launch for each run of calls that are alike. */
-template <class Launch>
-static inline cudaError_t halo_launch_each(Launch *launch, const struct halo_cuda_call *calls,
-                                           int count)
+template <cudaError_t (*launch)(const struct halo_cuda_call *calls, int count)>
+static cudaError_t halo_launch_each(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int first = 0, next; first < count && status == cudaSuccess; first = next) {

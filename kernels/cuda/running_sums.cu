@@ -300,7 +300,7 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
                                 : launch_kernels<Sample, true, uint32_t, uint32_t>(call);
 }
 
-cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess; i++) {
@@ -312,3 +312,14 @@ cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, in
     }
     return status;
 }
+
+static bool can(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_BOX || conv->kind == HALO_CONV_COPY;
+}
+
+const struct halo_cuda_strategy halo_cuda_running_sums = {
+    .base = {"running-sums", "boxes, at a cost that does not depend on the radius", can},
+    .launch = launch,
+};

@@ -65,7 +65,7 @@ struct halo_cuda_call {
 
 enum { HALO_CUDA_MAX_PLANES = 4 }; /* of one launch */
 
-/* A row of the table: one .cu file, or a variant of it, which is named FILE/VARIANT. */
+/* A row of the table, at the end of its .cu file: FILE, or a variant of it, FILE/VARIANT. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
     int compute; /* lowest compute capability on which it runs, such as 80 for 8.0; 0: any */
@@ -83,49 +83,35 @@ struct halo_cuda_strategy {
 
 extern const struct halo_strategy *const halo_cuda_strategies[]; /* NULL-terminated, best first */
 
-cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_output_tile_steps(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_coarse_tile_2(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_coarse_tile_8(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_box_slide(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_gradient_rows(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_direct(const struct halo_cuda_call *calls, int count);
-cudaError_t halo_cuda_launch_dense_rows(const struct halo_cuda_call *calls, int count);
+extern const struct halo_cuda_strategy halo_cuda_box_bands, halo_cuda_box_slide,
+    halo_cuda_box_stream, halo_cuda_direct, halo_cuda_dense_rows, halo_cuda_tensor,
+    halo_cuda_running_sums, halo_cuda_coarse_tile, halo_cuda_coarse_tile_2, halo_cuda_coarse_tile_8,
+    halo_cuda_output_tile, halo_cuda_output_tile_steps, halo_cuda_input_tile,
+    halo_cuda_input_tile_coarse, halo_cuda_core_tile, halo_cuda_gradient_rows,
+    halo_cuda_gradient_tile, halo_cuda_nodes, halo_cuda_naive;
 
-bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
-bool halo_cuda_box_bands_selects(const struct halo_conv *conv, const struct halo_plane *plane);
-size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels);
-bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels);
-size_t halo_cuda_box_slide_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_box_slide_prepare(void *ret, const struct halo_conv *conv, int channels);
-bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels);
-size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels);
-bool halo_cuda_dense_rows_can(const struct halo_conv *conv, int channels);
-bool halo_cuda_gradient_rows_can(const struct halo_conv *conv, int channels);
-size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
-size_t halo_cuda_nodes_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_nodes_prepare(void *ret, const struct halo_conv *conv, int channels);
+/* For the member `can`: the kinds that weight the cells of a window, and the copy. Not the box,
+ * which reaches 2049 cells: its tile would not fit into shared memory, and running sums are
+ * faster. */
+static inline bool halo_cuda_weighs(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_COPY || conv->kind == HALO_CONV_SEPARABLE ||
+           conv->kind == HALO_CONV_DENSE;
+}
+
+/* For the member `selects`. */
+static inline bool halo_cuda_always(const struct halo_conv *conv, const struct halo_plane *plane)
+{
+    (void)conv;
+    (void)plane;
+    return true;
+}
+
+/* The scratch of nodes, in bytes. */
 size_t halo_cuda_nodes_scratch(const struct halo_conv *conv, const struct halo_plane *plane);
-size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels);
-bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels);
-bool halo_cuda_direct_can(const struct halo_conv *conv, int channels);
-size_t halo_cuda_direct_bytes(const struct halo_conv *conv, int channels);
-void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int channels);
+
+/* The parts of tensor. */
 cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count);
 size_t halo_cuda_tensor_separable_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_separable_prepare(void *ret, const struct halo_conv *conv, int channels);

@@ -7,7 +7,7 @@ static bool is_deep(const struct halo_conv *conv)
     return conv->depth > 8;
 }
 
-bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels)
+static bool can(const struct halo_conv *conv, int channels)
 {
     const bool fits = conv->radius_x * channels <= HALO_MAX_TAPS / 2;
     if (conv->kind == HALO_CONV_SEPARABLE)
@@ -17,7 +17,7 @@ bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels)
     return conv->kind == HALO_CONV_COPY;
 }
 
-size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels)
+static size_t prepared_bytes(const struct halo_conv *conv, int channels)
 {
     if (conv->kind == HALO_CONV_DENSE)
         return halo_cuda_tensor_dense_bytes(conv, channels);
@@ -27,7 +27,7 @@ size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels)
     return 0;
 }
 
-void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels)
+static void prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     if (conv->kind == HALO_CONV_DENSE)
         halo_cuda_tensor_dense_prepare(ret, conv, channels);
@@ -35,6 +35,12 @@ void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int chann
         halo_cuda_tensor_separable_deep_prepare(ret, conv, channels);
     else
         halo_cuda_tensor_separable_prepare(ret, conv, channels);
+}
+
+static bool selects(const struct halo_conv *conv, const struct halo_plane *plane)
+{
+    (void)plane;
+    return conv->kind == HALO_CONV_SEPARABLE;
 }
 
 static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
@@ -49,7 +55,7 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
 }
 
 /* Consecutive calls with the same kind and sample size are launched together. */
-cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0, run; i < count && status == cudaSuccess; i += run) {
@@ -63,3 +69,12 @@ cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int coun
     }
     return status;
 }
+
+const struct halo_cuda_strategy halo_cuda_tensor = {
+    .base = {"tensor", "products with the mask's band matrix on tensor cores", can},
+    .compute = 80,
+    .launch = launch,
+    .selects = selects,
+    .prepared_bytes = prepared_bytes,
+    .prepare = prepare,
+};
