@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Masks: converts real weights to the integers of conv.h, with a proven bound on the error. This
- * file has the masks that need no rounding; the others are in conv_gauss.c, conv_dense.c and
+ * file has the kinds that need no rounding; the others are in conv_gauss.c, conv_dense.c and
  * conv_gradient.c. */
 #include <errno.h>
 #include <limits.h>
@@ -72,6 +72,34 @@ int halo_conv_solid(struct halo_conv *ret, const int values[2],
     return 0;
 }
 
+static bool values_ok(const uint16_t *values, int count, int most)
+{
+    bool ok = true;
+    for (int i = 0; i < count; i++)
+        ok &= values[i] <= most;
+    return ok;
+}
+
+int halo_conv_table(struct halo_conv *ret, const uint16_t *table,
+                    const struct halo_conv_target *target)
+{
+    if (!halo_conv_target_ok(target))
+        return -EINVAL;
+    const int most = halo_sample_max(target->depth);
+    if (most >= HALO_MAX_TABLE)
+        return -ERANGE;
+    if (!values_ok(table, most + 1, most))
+        return -EINVAL;
+    bool same = true;
+    for (int i = 0; i <= most; i++)
+        same &= table[i] == i;
+    if (same)
+        return halo_conv_copy(ret, target);
+    *ret = halo_conv_begin(HALO_CONV_TABLE, target);
+    memcpy(ret->table, table, ((size_t)most + 1) * sizeof table[0]);
+    return 0;
+}
+
 int halo_conv_cells(struct halo_conv *ret, const struct halo_cells_layout *layout,
                     const int values[2], const struct halo_conv_target *target)
 {
@@ -91,14 +119,6 @@ int halo_conv_cells(struct halo_conv *ret, const struct halo_cells_layout *layou
     ret->step_x = l->step_x;
     ret->step_y = l->step_y;
     return 0;
-}
-
-static bool values_ok(const uint16_t *values, int count, int most)
-{
-    bool ok = true;
-    for (int i = 0; i < count; i++)
-        ok &= values[i] <= most;
-    return ok;
 }
 
 int halo_conv_add_cells(struct halo_conv *conv, const struct halo_rect *box, const uint16_t *values)

@@ -42,6 +42,8 @@
  *     the last box of the list that reaches x, y:
  *     out = the value of the box's cell at x, y; where no box reaches, out = mask[c]
  *     p is never read: what a plane shows depends on the list alone.
+ *   TABLE
+ *     out = table[p(x, y)]
  *   DECIMATED
  *     A Gaussian on a plane of nodes, step_x by step_y pixels apart. In each direction, with s its
  *     step, node k lies on the left (upper) edge of pixel k s. With w(j) = 2 j + 1 for j < s and
@@ -82,7 +84,8 @@
 #define HALO_MAX_BOX_RADIUS 1024
 #define HALO_MAX_BLOCK      1024 /* largest width and height of a PIXELIZE block */
 #define HALO_MAX_SIGMA      200.0
-#define HALO_MAX_STEP       16 /* largest distance between DECIMATED nodes, in pixels */
+#define HALO_MAX_TABLE      4096 /* most entries of a TABLE: samples of 12 bits */
+#define HALO_MAX_STEP       16   /* largest distance between DECIMATED nodes, in pixels */
 
 /* Gaussians up to this sigma are SEPARABLE, because 127 taps cover three sigma on each side. */
 #define HALO_MAX_SEPARABLE_SIGMA 21.0
@@ -97,6 +100,7 @@ enum halo_conv_kind {
     HALO_CONV_DECIMATED,
     HALO_CONV_SOLID,
     HALO_CONV_CELLS,
+    HALO_CONV_TABLE,
 };
 
 enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
@@ -122,7 +126,10 @@ struct halo_conv {
     int32_t row[HALO_MAX_TAPS], col[HALO_MAX_TAPS]; /* SEPARABLE: 2 radius + 1 weights each */
     int row_bits, frac, col_bits;
 
-    int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE]; /* DENSE: rows of 2 radius_x + 1 weights */
+    union {
+        int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE]; /* DENSE: rows of 2 radius_x + 1 weights */
+        uint16_t table[HALO_MAX_TABLE]; /* TABLE: the result for each sample value; the others 0 */
+    };
     int mask_bits;
     int64_t bias;
     int32_t mask_least, mask_most; /* DENSE: smallest and largest weight */
@@ -198,6 +205,12 @@ int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum hal
 /* Makes a filter whose output is a plane of one colour, with one or two channels: every sample of
  * channel c is values[c], which is 0 to 2^depth - 1. */
 int halo_conv_solid(struct halo_conv *ret, const int values[2],
+                    const struct halo_conv_target *target);
+
+/* Makes a filter that looks up each sample by itself, in all channels of the plane: p becomes
+ * table[p]. The table has 2^depth entries of 0 to 2^depth - 1; if each of them is its own index,
+ * this gives COPY. Returns -ERANGE above depth 12. */
+int halo_conv_table(struct halo_conv *ret, const uint16_t *table,
                     const struct halo_conv_target *target);
 
 #endif

@@ -301,6 +301,11 @@ static int64_t cell(const struct halo_job *job, int x, int y, int channel)
     return value;
 }
 
+static int64_t look_up(const struct halo_job *job, int x, int y, int channel)
+{
+    return job->conv->table[sample(job, x, y, channel)];
+}
+
 static int64_t solid(const struct halo_job *job, int x, int y, int channel)
 {
     (void)x;
@@ -338,6 +343,8 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
         return samples(job, y0, y1, solid);
     case HALO_CONV_CELLS:
         return samples(job, y0, y1, cell);
+    case HALO_CONV_TABLE:
+        return samples(job, y0, y1, look_up);
     }
     return -EINVAL;
 }
@@ -355,6 +362,7 @@ static bool can(const struct halo_conv *conv, int channels)
     case HALO_CONV_DECIMATED:
     case HALO_CONV_SOLID:
     case HALO_CONV_CELLS:
+    case HALO_CONV_TABLE:
         return true;
     }
     return false;

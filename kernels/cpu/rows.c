@@ -13,6 +13,7 @@ static bool can(const struct halo_conv *conv, int channels)
     case HALO_CONV_PIXELIZE:
     case HALO_CONV_SOLID:
     case HALO_CONV_CELLS:
+    case HALO_CONV_TABLE:
         return true;
     case HALO_CONV_GRADIENT:
         return conv->depth < 16;

@@ -78,6 +78,32 @@ static int copy(const struct halo_job *job, int y0, int y1)
     return 0;
 }
 
+static int table(const struct halo_job *job, int y0, int y1)
+{
+    const struct halo_plane *src = &job->src, *dst = &job->dst;
+    const int n = src->width * src->channels, shift = src->shift;
+    const uint16_t max = (uint16_t)halo_sample_max(src->depth);
+    const uint16_t *restrict table = job->conv->table;
+    uint8_t bytes[256];
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (uint8_t)table[i];
+    for (int y = y0; y < y1; y++) {
+        const void *row = halo_plane_row(src, y);
+        if (src->depth == 8) {
+            const uint8_t *restrict from = row;
+            uint8_t *restrict to = halo_plane_row(dst, y);
+            for (int i = 0; i < n; i++)
+                to[i] = bytes[from[i]];
+        } else {
+            const uint16_t *restrict from = row;
+            uint16_t *restrict to = halo_plane_row(dst, y);
+            for (int i = 0; i < n; i++)
+                to[i] = (uint16_t)(table[clip(from[i], shift, max)] << shift);
+        }
+    }
+    return 0;
+}
+
 static int solid(const struct halo_job *job, int y0, int y1)
 {
     const struct halo_plane *dst = &job->dst;
@@ -231,6 +257,8 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
         return solid(job, y0, y1);
     case HALO_CONV_CELLS:
         return cells(job, y0, y1);
+    case HALO_CONV_TABLE:
+        return table(job, y0, y1);
     case HALO_CONV_PIXELIZE:
         return pixelize(job, y0, y1, scratch);
     case HALO_CONV_SEPARABLE:

@@ -73,6 +73,8 @@ static cudaError_t launch_kind(const struct halo_cuda_call *calls, int count)
         return halo_cuda_launch_solid(calls, count);
     case HALO_CONV_CELLS:
         return halo_cuda_launch_cells(calls, count);
+    case HALO_CONV_TABLE:
+        return halo_cuda_launch_table(calls, count);
     case HALO_CONV_GRADIENT:
         return halo_launch_gradients<naive_gradient>(calls, count);
     default:
@@ -91,6 +93,7 @@ static bool can(const struct halo_conv *conv, int channels)
     case HALO_CONV_PIXELIZE:
     case HALO_CONV_SOLID:
     case HALO_CONV_CELLS:
+    case HALO_CONV_TABLE:
         return true;
     case HALO_CONV_BOX:
     case HALO_CONV_DECIMATED:
@@ -103,4 +106,6 @@ const struct halo_cuda_strategy halo_cuda_naive = {
     .base = {"naive",
              "untiled: reads every tap from global memory and the mask from constant memory", can},
     .launch = halo_launch_each<launch_kind>,
+    .prepared_bytes = halo_cuda_table_bytes,
+    .prepare = halo_cuda_table_prepare,
 };

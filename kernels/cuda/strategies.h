@@ -136,6 +136,12 @@ cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count
 /* Launches HALO_CONV_CELLS for all strategies. */
 cudaError_t halo_cuda_launch_cells(const struct halo_cuda_call *calls, int count);
 
+/* Launches HALO_CONV_TABLE for all strategies, whose prepared mask is the table then; for other
+ * kinds, halo_cuda_table_bytes() returns 0. */
+cudaError_t halo_cuda_launch_table(const struct halo_cuda_call *calls, int count);
+size_t halo_cuda_table_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_table_prepare(void *ret, const struct halo_conv *conv, int channels);
+
 /* Used if any of the calls has a region. halo_cuda_region_bytes() returns the size that
  * region_memory must have. halo_cuda_region_map() must be called before the launch; it sets
  * `wanted` of each call. halo_cuda_region_merge() must be called after the launch; it copies from

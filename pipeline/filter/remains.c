@@ -163,12 +163,24 @@ void halo_response_plan(struct halo_response *ret, const struct halo_plane_plan 
     case HALO_CONV_PIXELIZE:
     case HALO_CONV_SOLID:
     case HALO_CONV_CELLS:
+    case HALO_CONV_TABLE:
         break;
     }
     of_all(ret, 1);
 }
 
 /* ---- the chain ---- */
+
+/* The largest difference between neighbours in a table, at least 1. */
+static int steepest(const struct halo_conv *conv)
+{
+    int most = 1;
+    for (int i = 0; i < halo_sample_max(conv->depth); i++) {
+        const int step = abs(conv->table[i + 1] - conv->table[i]);
+        most = step > most ? step : most;
+    }
+    return most;
+}
 
 void halo_remains_begin(struct halo_remains *ret, int depth)
 {
@@ -177,6 +189,7 @@ void halo_remains_begin(struct halo_remains *ret, int depth)
     ret->most = halo_sample_max(depth);
     ret->blocks = 1;
     ret->contrast = (double)ret->most * (double)ret->most;
+    ret->rounding = 1;
     of_all(&ret->response, 1);
     of_all(&ret->noise, 0);
 }
@@ -221,6 +234,12 @@ void halo_remains_add(struct halo_remains *r, const struct halo_plane_plan *plan
     if (conv->kind == HALO_CONV_COPY)
         return;
     r->changed = true;
+    if (conv->kind == HALO_CONV_TABLE) {
+        r->least = 0;
+        r->most = halo_sample_max(conv->depth);
+        r->rounding /= pow(steepest(conv), 2.0 * plan->passes);
+        return;
+    }
     r->edges |= is_edges(conv);
     if (conv->border == HALO_BORDER_CONSTANT) {
         r->least = conv->border_value < r->least ? conv->border_value : r->least;
@@ -242,7 +261,7 @@ void halo_remains_add(struct halo_remains *r, const struct halo_plane_plan *plan
         for (int y = 0; y < GRID; y++)
             for (int pass = 0; pass < plan->passes; pass++) {
                 r->response.at[x][y] *= response->at[x][y];
-                r->noise.at[x][y] = r->noise.at[x][y] * response->at[x][y] + 1;
+                r->noise.at[x][y] = r->noise.at[x][y] * response->at[x][y] + r->rounding;
             }
     /* Rounding is no noise where it leaves few levels: a threshold shows shapes, too. They count as
      * if the picture had that much contrast. */

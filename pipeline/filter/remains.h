@@ -20,6 +20,9 @@
  *   GRADIENT                 shows edges, and counts as if it amplified all frequencies as much as
  *                            the one that it amplifies most
  *   PIXELIZE                 leaves one sample of each block, and nothing brings back the others
+ *   TABLE                    leaves everything, even if all of its values are the same, and rounds
+ *                            nothing; roundings after it count as less, as if the whole picture had
+ *                            been amplified by the table's steepest step
  *   SOLID                    leaves nothing; so does a mask that makes all samples equal because
  *                            all of its products round to the same value
  *
@@ -48,6 +51,7 @@ struct halo_remains {
     double blocks;       /* size, in samples, of the largest block of which only one sample is
                             kept */
     double contrast;     /* K */
+    double rounding;     /* what the next convolution adds to n */
     struct halo_response response, noise;
 };
 

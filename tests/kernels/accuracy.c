@@ -520,6 +520,13 @@ static void check_by_hand(void)
     error = halo_conv_solid(&c, (const int[2]){7, 8}, &target);
     golden("solid", &c, error, tens, sevens);
 
+    uint16_t plus_one[256] = {0};
+    static const uint16_t elevens[9] = {11, 21, 31, 41, 51, 61, 71, 81, 91};
+    for (int i = 0; i < 255; i++)
+        plus_one[i] = (uint16_t)(i + 1);
+    error = halo_conv_table(&c, plus_one, &target);
+    golden("table", &c, error, tens, elevens);
+
     /* A box of four cells on the first two columns and rows, and a later one on the middle. */
     static const uint16_t drawn[9] = {1, 2, 7, 3, 9, 7, 7, 7, 7};
     const uint16_t four[8] = {1, 0, 2, 0, 3, 0, 4, 0};

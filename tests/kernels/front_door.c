@@ -30,7 +30,7 @@ void check_front_door(struct check *k)
     j = good, j.strategy = halo_strategy_find(halo_backends[0], "rows");
     expect(k, "a strategy that cannot", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
     struct halo_conv unknown = box;
-    unknown.kind = (enum halo_conv_kind)(HALO_CONV_CELLS + 1);
+    unknown.kind = (enum halo_conv_kind)(HALO_CONV_TABLE + 1);
     for (size_t i = 0; halo_backends[0]->strategies[i]; i++) {
         j = good, j.conv = &unknown, j.strategy = halo_backends[0]->strategies[i];
         expect(k, "an unknown kind", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);

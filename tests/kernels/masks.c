@@ -85,6 +85,9 @@ const struct mask masks[] = {
     {"cells 6, two boxes", CELLS, 6, 2},
     {"cells 16, as many boxes as there is room for", CELLS, 16, 15},
     {"cells 3, many boxes", CELLS, 3, 60},
+    {"table, any values", TABLE, 65536},
+    {"table, two values", TABLE, 2},
+    {"table, negated", TABLE, 0},
     {"pixelize 1000x700 min", PIXELIZE, 1000, 700, .mode = HALO_PIXELIZE_MIN},
 };
 
@@ -162,6 +165,22 @@ int random_cells(struct halo_conv *ret, int cells, int boxes, const struct halo_
     return code;
 }
 
+int random_table(struct halo_conv *ret, int values, const struct halo_conv_target *target,
+                 uint64_t *state)
+{
+    uint16_t table[1 << 16], value[2];
+    const int size = halo_sample_max(target->depth) + 1;
+    for (int i = 0; i < 2; i++)
+        value[i] = (uint16_t)(next_random(state) % (unsigned)size);
+    for (int i = 0; i < size; i++) {
+        const unsigned drawn = (unsigned)(next_random(state) % (unsigned)size);
+        table[i] = values == 0   ? (uint16_t)(size - 1 - i)
+                   : values == 2 ? value[drawn % 2]
+                                 : (uint16_t)drawn;
+    }
+    return halo_conv_table(ret, table, target);
+}
+
 int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_conv_target *target)
 {
     if (m->kind == COPY)
@@ -179,6 +198,10 @@ int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_con
     if (m->kind == CELLS) {
         uint64_t draw = 0x9e3779b97f4a7c15 + (uint64_t)m->b;
         return random_cells(ret, (int)m->a, (int)m->b, target, &draw);
+    }
+    if (m->kind == TABLE) {
+        uint64_t draw = 0x9e3779b97f4a7c15;
+        return random_table(ret, (int)m->a, target, &draw);
     }
     if (m->kind == PIXELIZE)
         return halo_conv_pixelize(ret, (int)m->a, (int)m->b, m->mode, target);

@@ -161,6 +161,14 @@ static int cells(struct halo_conv *ret, const struct halo_conv_target *target, u
     return random_cells(ret, across, boxes, target, state);
 }
 
+static int table(struct halo_conv *ret, const struct halo_conv_target *target, uint64_t *state,
+                 char *text, size_t size)
+{
+    const int values = random_below(state, 4);
+    snprintf(text, size, "table, %d", values);
+    return random_table(ret, values, target, state);
+}
+
 static int copy(struct halo_conv *ret, const struct halo_conv_target *target, uint64_t *state,
                 char *text, size_t size)
 {
@@ -175,7 +183,7 @@ void random_mask(struct halo_conv *ret, const struct halo_conv_target *target, u
     /* Dense masks twice: they have the most to vary. */
     static int (*const kinds[])(struct halo_conv *, const struct halo_conv_target *, uint64_t *,
                                 char *, size_t) = {
-        dense, dense, dense, gauss, gauss, box, gradient, pixelize,
+        dense, dense, dense, gauss, gauss, box, gradient, pixelize, table,
     };
     const int count = sizeof kinds / sizeof kinds[0];
     const int rare = random_below(state, 64);
