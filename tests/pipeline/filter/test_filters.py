@@ -536,6 +536,39 @@ class Edges(Witnessed):
                     self.assertLessEqual(largest_difference(a, b, 1), 1, f'plane {number}')
 
 
+class Tables(Witnessed):
+    SETTINGS = ((0.5, 0.1, 0.5, 1), (1.7, -0.05, 2, 1), (1, 0, 1, 2), (2, 0, 0, 0.5), (-1, 0, 1, 1))
+
+    def chain(self, values):
+        return 'eq=' + ':'.join(str(value) for value in values)
+
+    def test_integers(self):
+        for pixel_format, values in each(('yuv420p', 'yuv422p10le', 'gray12le', 'gbrp'), self.SETTINGS):
+            with self.subTest(pixel_format, values=values):
+                contrast, brightness, saturation, gamma = values
+                top = halotest.top_of(pixel_format)
+                before, after = self.planes_of(noise_clip(pixel_format), self.chain(values), pixel_format,
+                                               64, 48)
+                for number, (plane, got) in enumerate(zip(before, after)):
+                    if number and pixel_format.startswith('yuv'):
+                        gray = top // 2 + 1
+                        wanted = [gray + saturation * (p - gray) for p in plane.samples]
+                    else:
+                        wanted = [top * max(0, contrast * (p / top - 0.5) + 0.5 + brightness) ** (1 / gamma)
+                                  for p in plane.samples]
+                    wanted = Plane(plane.width, plane.height, [min(max(w, 0), top) for w in wanted])
+                    self.assert_within_one(wanted, got, f'plane {number}', 0.5001)
+
+    def test_beside_ffmpegs(self):
+        source = clip('.mkv', *video_source(), '-frames:v', '1', '-pix_fmt', 'yuv420p', '-c:v', 'ffv1')
+        for values in self.SETTINGS[:4]:
+            chain = self.chain(values)
+            [wanted] = all_frames(raw_frames(source, filters=chain), 'yuv420p', 160, 120)
+            [got] = self.frames_of(source, chain, 'yuv420p', 160, 120)
+            for a, b in zip(wanted, got):
+                self.assertLessEqual(largest_difference(a, b), 4, chain)
+
+
 class Pixelize(Witnessed):
     MODES = {'avg': lambda c: (sum(c) + len(c) // 2) // len(c), 'min': min, 'max': max}
 

@@ -90,6 +90,7 @@ static const struct {
     {"prewitt=scale=0.1", "luma keeps its outlines"},
     {"scharr", "luma keeps its outlines"},
     {"laplacian=delta=128", "luma keeps its outlines"},
+    {"eq=contrast=0", "luma keeps all its detail"},
     {"convolution=0m='-1 0 1':0mode=row:0bias=128", "luma keeps its outlines"},
     {"gblur", "luma keeps"},
     {"gblur=sigma=1.6", "chroma (plane 1) keeps"}, /* 0.8 there */
@@ -152,6 +153,7 @@ static const char *const good[] = {
     "gblur=sigma=6,laplacian=delta=128",
     "gblur=sigma=5,convolution=0m='-1':0rdiv=1:0bias=255",
     "gblur=sigma=5,gblur=sigma=0.25",
+    "gblur=sigma=5,eq=contrast=2:saturation=3",
     "unsharp=la=5:ca=5,gblur=sigma=12",
     "solid,unsharp=la=5",
     "gblur=sigma=9:planes=1,gblur=sigma=9:planes=6",
