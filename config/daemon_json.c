@@ -35,11 +35,16 @@ static json_t *row_to_json(const struct halo_option *row, const void *field)
     }
 }
 
-json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings)
+/* Converts the rows that `takes` accepts for this kind of output; kind NULL: all rows. */
+static json_t *some_rows_to_json(const struct halo_option *rows, const void *settings,
+                                 bool (*takes)(const struct halo_output_row *, const char *),
+                                 const struct halo_output_row *kind)
 {
     json_t *object = json_object();
     bool fine = object != NULL;
     for (const struct halo_option *row = rows; fine && row->name; row++) {
+        if (kind && !takes(kind, row->name))
+            continue;
         if (halo_option_is_given(row, settings))
             fine = halo_json_put(object, row->name,
                                  row_to_json(row, (const char *)settings + row->offset));
@@ -52,22 +57,24 @@ json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings)
     return NULL;
 }
 
+json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings)
+{
+    return some_rows_to_json(rows, settings, NULL, NULL);
+}
+
 static json_t *output_to_json(const struct halo_output_settings *output)
 {
-    json_t *object = json_object();
     const struct halo_output_row *row = halo_output_row(output);
-    const bool is_null = row->target == HALO_AT_NOTHING;
+    json_t *object = some_rows_to_json(halo_output_options, output, halo_output_takes, row);
     bool fine =
         halo_json_put(object, row->key,
-                      is_null                       ? json_true()
-                      : row->target == HALO_AT_NODE ? json_pack("{s:s}", "name", output->target)
-                                                    : json_string(output->target));
-    json_t *rows = halo_rows_to_json(halo_output_options, output);
-    fine = fine && rows && json_object_update(object, rows) == 0;
-    json_decref(rows);
-    if (fine && !is_null)
-        fine =
-            halo_json_put(object, "video", halo_rows_to_json(halo_video_options, &output->video));
+                      row->target == HALO_AT_NOTHING ? json_true()
+                      : row->target == HALO_AT_NODE  ? json_pack("{s:s}", "name", output->target)
+                                                     : json_string(output->target));
+    if (fine && halo_output_takes(row, "video"))
+        fine = halo_json_put(
+            object, "video",
+            some_rows_to_json(halo_video_options, &output->video, halo_output_takes_video, row));
     if (fine)
         return object;
     json_decref(object);

@@ -95,11 +95,21 @@ static void check_coded(struct halo_loader *l, const struct halo_output_settings
 static void check_key(struct halo_loader *l, const struct halo_output_row *row,
                       struct halo_node *node, const char *key)
 {
-    const char *const *known = row->keys;
-    while (*known && strcmp(*known, key) != 0)
-        known++;
-    if (!*known && halo_node_get(node, key))
+    if (!halo_output_takes(row, key) && halo_node_get(node, key))
         halo_loader_say_of(l, node, key, "has no effect on outputs of the kind '%s'", row->key);
+}
+
+static void check_keys(struct halo_loader *l, const struct halo_output_row *row,
+                       struct halo_node *node)
+{
+    check_key(l, row, node, "video");
+    for (const struct halo_option *key = halo_output_options; key->name; key++)
+        check_key(l, row, node, key->name);
+    struct halo_node *video = halo_output_takes(row, "video") ? halo_node_get(node, "video") : NULL;
+    for (const struct halo_option *key = halo_video_options; video && key->name; key++)
+        if (!halo_output_takes_video(row, key->name) && halo_node_get(video, key->name))
+            halo_loader_say_of(l, node, "video", "'%s' has no effect on outputs of the kind '%s'",
+                               key->name, row->key);
 }
 
 static void say_places(struct halo_loader *l, const struct halo_node *node)
@@ -192,11 +202,8 @@ void halo_load_output(struct halo_loader *l, struct halo_output_settings *output
     }
     const struct halo_output_row *row = halo_output_row(output);
     halo_loader_section(l, &section, output, node, NULL);
-    if (kind >= 0) {
-        check_key(l, row, node, "video");
-        for (const struct halo_option *key = halo_output_options; key->name; key++)
-            check_key(l, row, node, key->name);
-    }
+    if (kind >= 0)
+        check_keys(l, row, node);
     struct halo_node *audio = halo_node_get(node, "audio");
     if (audio && output->audio && strcmp(output->audio, "off") && strcmp(output->audio, "copy")) {
         const size_t mark = halo_loader_enter(l, "audio", 0);

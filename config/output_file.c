@@ -44,6 +44,7 @@ const struct halo_output_row halo_output_file = {
     .key = "file",
     .help = "name of the file; with segment_time it must contain strftime conversions, such as "
             "%Y%m%d-%H%M%S",
+    .example = "/srv/door.mkv",
     .target = HALO_AT_FILE,
     .writer = HALO_WRITER_ENGINE,
     .coded = true,

@@ -58,6 +58,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 const struct halo_output_row halo_output_hls = {
     .key = "hls",
     .help = "path of a playlist ending in .m3u8, whose segments are written to the same folder",
+    .example = "/srv/hls/door/index.m3u8",
     .target = HALO_AT_FILE,
     .writer = HALO_WRITER_ENGINE,
     .coded = true,

@@ -30,6 +30,7 @@ enum halo_output_writer {
 struct halo_output_row {
     const char *key; /* the kind's name in the settings file and in the status */
     const char *help;
+    const char *example; /* a target that is accepted, with which tests try every kind */
     enum halo_output_target target;
     enum halo_output_writer writer;
     /* true: receives encoded frames, unless `codec: raw` is set; false: receives unencoded frames,
@@ -40,8 +41,11 @@ struct halo_output_row {
     /* FFmpeg's name of the container, if neither the target nor `format:` selects it; NULL: they
      * do */
     const char *container;
-    const char *const *keys; /* the keys that have an effect on this output, apart from `key`;
-                              * NULL-terminated */
+    /* The keys that have an effect on this output, apart from `key`; NULL-terminated. Others are
+     * refused in the file and left out of the dump, whatever their fields contain. */
+    const char *const *keys;
+    /* The same for keys of `video`; NULL: all of them. */
+    const char *const *video_keys;
     /* Adds errors for keys that contradict each other, and fills in this kind's own defaults. node
      * is the output's map; the target is already set. NULL: nothing has to be checked. */
     void (*check)(struct halo_loader *l, struct halo_output_settings *output,
@@ -57,6 +61,11 @@ extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 
 /* Returns the table row of the output's kind. */
 const struct halo_output_row *halo_output_row(const struct halo_output_settings *output);
+
+/* These return whether a key of halo_output_options (or `video`), or one of halo_video_options, has
+ * an effect on outputs of this kind. */
+bool halo_output_takes(const struct halo_output_row *row, const char *key);
+bool halo_output_takes_video(const struct halo_output_row *row, const char *key);
 
 /* Returns whether other programs see the output as a camera. */
 bool halo_output_is_camera(const struct halo_output_settings *output);

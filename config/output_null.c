@@ -5,6 +5,7 @@
 const struct halo_output_row halo_output_null = {
     .key = "null",
     .help = "true: filter the frames and discard them",
+    .example = "true",
     .target = HALO_AT_NOTHING,
     .writer = HALO_WRITER_NONE,
     .keys = (const char *const[]){"rendition", NULL},

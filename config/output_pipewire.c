@@ -25,19 +25,13 @@ static void check_name(struct halo_loader *l, const char *name, struct halo_node
 static void check(struct halo_loader *l, struct halo_output_settings *output,
                   struct halo_node *node)
 {
-    static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
     struct halo_video_settings *video = &output->video;
-    struct halo_node *map = halo_node_get(node, "video");
     int width = 8, height = 2;
     if (!halo_pipewire_is_built())
         halo_loader_say_of(l, node, "pipewire",
                            "this halod was built without PipeWire: rebuild it with the headers of "
                            "libpipewire-0.3");
     check_name(l, output->target, node);
-    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
-        if (map && halo_node_get(map, without[i]))
-            halo_loader_say_of(l, node, "video",
-                               "'%s' has no effect on outputs of the kind 'pipewire'", without[i]);
     if (video->fps <= 0)
         video->fps = HALO_DEFAULT_RATE;
     if (!video->size) {
@@ -62,8 +56,10 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 const struct halo_output_row halo_output_pipewire = {
     .key = "pipewire",
     .help = "a PipeWire camera, which programs in the user's session can select",
+    .example = "halod door",
     .target = HALO_AT_NODE,
     .writer = HALO_WRITER_SUPERVISOR,
     .keys = (const char *const[]){"rendition", "video", NULL},
+    .video_keys = (const char *const[]){"size", "chroma", "gop", "fps", NULL},
     .check = check,
 };

@@ -31,6 +31,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 const struct halo_output_row halo_output_tcp = {
     .key = "tcp",
     .help = "ADDRESS:PORT that viewers connect to; the key 'format' selects the stream format",
+    .example = "127.0.0.1:9000",
     .target = HALO_AT_ADDRESS,
     .writer = HALO_WRITER_SUPERVISOR,
     .coded = true,

@@ -28,6 +28,7 @@ const struct halo_output_row halo_output_unix = {
     .key = "unix",
     .help = "path of a socket that viewers connect to; its suffix selects the format: .ts, .mkv or "
             ".nut (encoded), .fd (unencoded frames)",
+    .example = "/run/halod/door.ts",
     .target = HALO_AT_SOCKET,
     .writer = HALO_WRITER_SUPERVISOR,
     .coded = true,

@@ -16,6 +16,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 const struct halo_output_row halo_output_url = {
     .key = "url",
     .help = "URL that FFmpeg pushes to: rtsp://, srt://, rtmp:// ...",
+    .example = "rtsp://host/door",
     .target = HALO_AT_URL,
     .writer = HALO_WRITER_ENGINE,
     .coded = true,

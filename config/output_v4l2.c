@@ -19,17 +19,11 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
                   struct halo_node *node)
 {
     enum { MAX_SIDE = 8192 }; /* limit of v4l2loopback; the supervisor keeps a frame of this size */
-    static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
     struct halo_video_settings *video = &output->video;
-    struct halo_node *map = halo_node_get(node, "video");
     int width = 2, height = 2, count = 0;
     char size[24];
     if (strncmp(output->target, "/dev/", 5) != 0)
         halo_loader_say_of(l, node, "v4l2", "must be a device such as /dev/video10");
-    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
-        if (map && halo_node_get(map, without[i]))
-            halo_loader_say_of(l, node, "video", "'%s' has no effect on outputs of the kind 'v4l2'",
-                               without[i]);
     if (video->chroma != HALO_CHROMA_AUTO)
         halo_loader_say_of(l, node, "video",
                            "'chroma' has no effect on outputs of the kind 'v4l2'");
@@ -64,8 +58,10 @@ const struct halo_output_row halo_output_v4l2 = {
     .key = "v4l2",
     .help = "the device of a virtual camera, which the module v4l2loopback provides, such as "
             "/dev/video10",
+    .example = "/dev/video10",
     .target = HALO_AT_DEVICE,
     .writer = HALO_WRITER_SUPERVISOR,
     .keys = (const char *const[]){"rendition", "video", "format", NULL},
+    .video_keys = (const char *const[]){"size", "chroma", "gop", "fps", NULL},
     .check = check,
 };
