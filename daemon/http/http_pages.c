@@ -79,21 +79,20 @@ const char *halo_http_status(struct halo_http *http, enum halo_role role)
 
 static const char *metrics(struct halo_http *http)
 {
-    const struct halo_http_numbers numbers = {
-        .connections = http->clients.count,
-        .cut = http->clients.cut + http->viewers.cut,
-        .viewers = http->viewers.count + http->live_count,
-        .pictures = http->viewers.pictures,
-        .dropped = http->viewers.dropped,
-        .bytes = http->viewers.bytes,
-    };
     json_t *status = status_now(http);
     if (http->made.metrics)
         return http->made.metrics;
+    json_t *numbers =
+        json_pack("{s:i, s:I, s:i, s:I, s:I, s:I}", "connections", http->clients.count, "cut",
+                  (json_int_t)(http->clients.cut + http->viewers.cut), "viewers",
+                  http->viewers.count + http->live_count, "frames",
+                  (json_int_t)http->viewers.pictures, "frames_dropped",
+                  (json_int_t)http->viewers.dropped, "sent_bytes", (json_int_t)http->viewers.bytes);
     status = halo_show(json_incref(status), HALO_ROLE_VIEW);
-    if (status)
-        http->made.metrics = halo_metrics_write(status, &numbers);
+    if (status && numbers)
+        http->made.metrics = halo_metrics_write(status, numbers);
     json_decref(status);
+    json_decref(numbers);
     return http->made.metrics;
 }
 

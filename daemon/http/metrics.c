@@ -1,474 +1,417 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Metrics: table rows locate each number in the status. Names and units follow Prometheus: base
- * units, _total for counters, and labels with few values. */
+ * Metrics: a row of the table for each, with its path into the status. Names and units follow
+ * Prometheus: base units, _total for counters, and labels with few values. */
 #include "daemon/http/metrics.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/control/build.h"
 #include "kernels/version.h"
-#include "pipeline/base/histogram.h"
 #include "pipeline/base/degradation.h"
+#include "pipeline/base/histogram.h"
 #include "pipeline/camera/v4l2.h"
 
-/* One family of samples: for each element of a list in the status, one number or all numbers of an
- * object. */
-struct family {
-    const char *name, *type, *help;
-    const char *list;      /* "streams" or "engines" */
-    const char *label;     /* label for the element's name */
-    const char *field;     /* of the element */
-    const char *sub_label; /* the field is an object whose keys are values of this label; or NULL */
-    const char *keys;      /* "a b c": these numbers of the element are used instead of the field */
-    /* the object of the element that contains the field; NULL: the element itself */
-    const char *within;
+/* A path leads from member to member: KEY.KEY. If one is missing, there is no sample. A KEY may be
+ * followed by
+ *
+ *   [LABEL=MEMBER,...]  labels, whose values are members of this object, or of each element of this
+ *                       list; where one has no value, there is no sample. MEMBER|MEMBER is the
+ *                       first that is there, MEMBER*MEMBER is two numbers with an x between them,
+ *                       # is the element's index, and LABEL= is an empty label
+ *   {LABEL}             each member of this object; its key is the label's value
+ *   {LABEL:KEY KEY}     only these members
+ *   {LABEL!KEY}         all other members
+ *
+ * A number or a boolean at the path's end is a sample, and an object is 1, or a histogram. */
+struct metric {
+    const char *name, *type, *help; /* NULL: another path of the metric in the row before */
+    const char *path;
+    double unit; /* what one of the status is in the base unit; 0: 1 */
+    /* The path ends at a word; the sample is 1 if it is one of these words, otherwise 0. */
+    const char *is[2];
+    /* The path ends at a word, or at an object whose keys are words: a sample for each of these
+     * words, 1 if it is there, with the label `state`. It returns NULL after the last one. */
+    const char *(*words)(int i);
+    const char *state;
 };
 
-static const struct family families[] = {
-    {"halod_frames_total", "counter", "Frames that passed a stage.", "streams", "stream", NULL,
-     "stage", "decoded filtered encoded"},
-    {"halod_frames_dropped_total", "counter", "Dropped frames, by reason.", "streams", "stream",
-     "dropped", "reason", NULL},
+static const char *degradation(int i)
+{
+    return halo_degradation_names[i];
+}
+
+/* As in halo_live_camera_state(). */
+static const char *camera_state(int i)
+{
+    return i == HALO_V4L2_FINE       ? "open"
+           : i < HALO_V4L2_TROUBLES  ? halo_v4l2_states[i].name
+           : i == HALO_V4L2_TROUBLES ? "closed"
+                                     : NULL;
+}
+
+#define STREAM   "streams[stream=name]"
+#define CAPTURE  STREAM ".capture"
+#define FEED     STREAM ".region_feed"
+#define DETECTOR STREAM ".detectors{find}"
+#define ENGINE   "engines[engine=name]"
+#define GPU      ENGINE ".gpus[gpu=number]"
+/* Viewers do not see all of a target, so outputs are told apart by their index. */
+#define OUTPUT STREAM ".outputs[number=#,output=target|kind]"
+
+/* In /metrics, the order is the same. */
+static const struct metric metrics[] = {
+    {"halod_build_info", "gauge", "Always 1; the labels contain the version and the build.",
+     "build[version=version,cuda=cuda]"},
+    {"halod_start_time_seconds", "gauge", "Unix time at which the daemon started.", "since"},
+    {"halod_stream_up", "gauge", "1 if the stream is running and frames pass through its filters.",
+     STREAM ".state", .is = {"running", "overloaded"}},
+    {"halod_stream_privacy_off", "gauge", "1 if the settings allow unfiltered frames.",
+     STREAM ".privacy", .is = {"off"}},
+    /* If a region feed decides what is hidden, no samples exist. */
+    {"halod_stream_coverage_ratio", "gauge",
+     "Fraction of a plane's samples that a chain hides in every frame; plane 0 is luma.",
+     STREAM ".coverage[rendition=].planes[plane=#]"},
+    {.path = STREAM ".rendition_coverage{rendition}.planes[plane=#]"},
+    /* Also 0, so that an alert sees the end. */
+    {"halod_stream_degraded", "gauge", "1 while a stream is degraded for the reason in the label.",
+     STREAM ".degraded", .words = degradation, .state = "reason"},
+    {"halod_region_feed_silent", "gauge",
+     "1 while everything is hidden because no usable regions arrive from a detector.",
+     FEED ".everything_hidden"},
+    {"halod_camera_state", "gauge",
+     "1 for the current state of a stream's camera, 0 for its other states.", STREAM ".camera",
+     .words = camera_state, .state = "state"},
+    {"halod_camera_format", "gauge", "Always 1; the labels describe a camera's mode.",
+     CAPTURE "[format=format,size=width*height,rate=rate]"},
+    {"halod_frames_total", "counter", "Frames that passed a stage.",
+     STREAM "{stage:decoded filtered encoded}"},
+    {"halod_frames_dropped_total", "counter", "Dropped frames, by reason.",
+     STREAM ".dropped{reason}"},
     {"halod_cards_total", "counter",
-     "Placeholder images (cards) sent in place of frames, summed over all encodings.", "streams",
-     "stream", "cards", NULL, NULL},
-    {"halod_encoded_bytes_total", "counter", "Bytes produced by all encodings.", "streams",
-     "stream", "bytes", NULL, NULL},
+     "Placeholder images (cards) sent in place of frames, summed over all encodings.",
+     STREAM ".cards"},
+    {"halod_encoded_bytes_total", "counter", "Bytes produced by all encodings.", STREAM ".bytes"},
     {"halod_source_opened_total", "counter", "Number of times that the source was opened.",
-     "streams", "stream", "opened", NULL, NULL},
-    {"halod_damaged_total", "counter", "Damaged parts found in the source.", "streams", "stream",
-     "damaged", NULL, NULL},
+     STREAM ".opened"},
+    {"halod_damaged_total", "counter", "Damaged parts found in the source.", STREAM ".damaged"},
     {"halod_ring_dropped_packets_total", "counter",
-     "Packets lost because the supervisor was too slow.", "streams", "stream", "ring_dropped", NULL,
-     NULL},
+     "Packets lost because the supervisor was too slow.", STREAM ".ring_dropped"},
     {"halod_stream_restarts_total", "counter", "Number of times that a stream was restarted.",
-     "streams", "stream", "restarts", NULL, NULL},
-    {"halod_viewers", "gauge", "Viewers of a stream.", "streams", "stream", "viewers", NULL, NULL},
-    {"halod_camera_failures_total", "counter", "Number of times that a camera failed.", "streams",
-     "stream", "failures", NULL, NULL, "capture"},
-    {"halod_camera_missed_total", "counter", "Frames that a camera's driver lost.", "streams",
-     "stream", "missed", NULL, NULL, "capture"},
+     STREAM ".restarts"},
+    {"halod_viewers", "gauge", "Viewers of a stream.", STREAM ".viewers"},
+    {"halod_camera_failures_total", "counter", "Number of times that a camera failed.",
+     CAPTURE ".failures"},
+    {"halod_camera_missed_total", "counter", "Frames that a camera's driver lost.",
+     CAPTURE ".missed"},
     {"halod_camera_damaged_total", "counter", "Damaged or incomplete frames from a camera.",
-     "streams", "stream", "damaged", NULL, NULL, "capture"},
-    {"halod_hidden_objects_total", "counter", "Objects that hide replaced by cells.", "streams",
-     "stream", "objects", NULL, NULL, "hidden"},
-    {"halod_hidden_epsilon_total", "counter", "Sum of the epsilons of hide=noise.", "streams",
-     "stream", "epsilon", NULL, NULL, "hidden"},
-    {"halod_region_feed_updates_total", "counter", "Updates received from a detector.", "streams",
-     "stream", "updates", NULL, NULL, "region_feed"},
-    {"halod_region_feed_refused_total", "counter", "Unusable updates from a detector.", "streams",
-     "stream", "refused", NULL, NULL, "region_feed"},
-    {"halod_region_feed_regions", "gauge", "Regions in a detector's last update.", "streams",
-     "stream", "regions", NULL, NULL, "region_feed"},
-    {"halod_region_feed_age_seconds", "gauge", "Age of a detector's last update.", "streams",
-     "stream", "age_s", NULL, NULL, "region_feed"},
+     CAPTURE ".damaged"},
+    {"halod_hidden_objects_total", "counter", "Objects that hide replaced by cells.",
+     STREAM ".hidden.objects"},
+    {"halod_hidden_epsilon_total", "counter", "Sum of the epsilons of hide=noise.",
+     STREAM ".hidden.epsilon"},
+    {"halod_region_feed_updates_total", "counter", "Updates received from a detector.",
+     FEED ".updates"},
+    {"halod_region_feed_refused_total", "counter", "Unusable updates from a detector.",
+     FEED ".refused"},
+    {"halod_region_feed_regions", "gauge", "Regions in a detector's last update.", FEED ".regions"},
+    {"halod_region_feed_age_seconds", "gauge", "Age of a detector's last update.", FEED ".age_s"},
     {"halod_region_feed_pictures_total", "counter",
      "Frames for which a region feed was queried; a frame counts once for each chain that uses "
      "the feed.",
-     "streams", "stream", "pictures", NULL, NULL, "region_feed"},
+     FEED ".pictures"},
     {"halod_region_feed_hidden_total", "counter",
      "Frames hidden completely because there were no usable regions from a detector; a frame "
      "counts once for each chain that hides it.",
-     "streams", "stream", "pictures_hidden", NULL, NULL, "region_feed"},
+     FEED ".pictures_hidden"},
     {"halod_engine_restarts_total", "counter", "Number of times that an engine was restarted.",
-     "engines", "engine", "restarts", NULL, NULL},
-    {"halod_engine_device_failures", "gauge", "Consecutive failures of the GPU.", "engines",
-     "engine", "device_failures", NULL, NULL},
-    {NULL},
+     ENGINE ".restarts"},
+    {"halod_engine_device_failures", "gauge", "Consecutive failures of the GPU.",
+     ENGINE ".device_failures"},
+    /* The total is not a stage: a sum over all stages must not include it. */
+    {"halod_stage_duration_seconds", "histogram", "Time that a frame spends in a stage.",
+     STREAM ".stages{stage!total}"},
+    {"halod_latency_seconds", "histogram",
+     "Time from the decoding of a frame (with cameras, from its capture) until its encoded packet "
+     "is ready.",
+     STREAM ".stages.total"},
+    {"halod_detector_up", "gauge", "1 while the process of a detector runs.", DETECTOR ".up"},
+    {"halod_detector_restarts_total", "counter",
+     "Number of times that a detector was started again.", DETECTOR ".restarts"},
+    {"halod_detector_verdicts_total", "counter", "Frames about which a detector sent a verdict.",
+     DETECTOR ".verdicts"},
+    {"halod_detector_late_total", "counter",
+     "Frames that were not shown because the detector was busy with another frame.",
+     DETECTOR ".late"},
+    {"halod_detector_hidden_total", "counter",
+     "Frames hidden completely because the detector's verdict was late.", DETECTOR ".hidden"},
+    {"halod_detector_verdict_seconds", "gauge",
+     "Mean time from sending a frame to a detector to its verdict.", DETECTOR ".mean_ms",
+     .unit = 1e-3},
+    {"halod_gpu_memory_used_bytes", "gauge", "Device memory in use by all processes.",
+     GPU ".memory_used_bytes"},
+    {"halod_gpu_memory_size_bytes", "gauge", "Size of device memory.", GPU ".memory_size_bytes"},
+    {"halod_output_viewers", "gauge", "Viewers of an output.", OUTPUT ".viewers"},
+    {"halod_output_sent_bytes_total", "counter", "Bytes sent to an output's viewers.",
+     OUTPUT ".sent_bytes"},
+    {"halod_output_bytes_total", "counter", "Bytes written by an output.", OUTPUT ".bytes"},
+    {"halod_output_dropped_packets_total", "counter", "Packets dropped for slow viewers.",
+     OUTPUT ".dropped_packets"},
+    {"halod_output_pictures_total", "counter", "Frames written to a virtual camera.",
+     OUTPUT ".pictures"},
+    {"halod_output_repeated_pictures_total", "counter",
+     "Repeated or gray frames written to a virtual camera.", OUTPUT ".repeated"},
+    {"halod_output_cut_total", "counter",
+     "Viewers of an output that were disconnected because they did not read.", OUTPUT ".cut"},
+    {"halod_output_failures_total", "counter", "Failures of an output.", OUTPUT ".failures"},
+    {"halod_http_connections", "gauge", "Open HTTP connections.", "http.connections"},
+    {"halod_http_connections_cut_total", "counter",
+     "HTTP connections closed because they were too slow or because too many were open.",
+     "http.cut"},
+    {"halod_http_viewers", "gauge", "Clients that view frames over HTTP.", "http.viewers"},
+    {"halod_http_frames_total", "counter", "Frames sent over HTTP.", "http.frames"},
+    {"halod_http_frames_dropped_total", "counter",
+     "Frames that were replaced by newer frames because a client read too slowly.",
+     "http.frames_dropped"},
+    {"halod_http_sent_bytes_total", "counter", "Bytes of frames sent over HTTP.",
+     "http.sent_bytes"},
 };
 
-static const char *name_of(const json_t *element)
+enum { MAX_LABELS = 5, MAX_NUMBER = 64 };
+
+struct label {
+    const char *name; /* not terminated */
+    int length;
+    const char *value;
+    char number[MAX_NUMBER]; /* memory of values that are not words */
+};
+
+/* The samples of a row, with the labels collected on the way. */
+struct page {
+    FILE *to;
+    const struct metric *row;
+    const char *name, *type;
+    struct label label[MAX_LABELS];
+    int labels;
+};
+
+static struct label *add_label(struct page *p, const char *name, size_t length, const char *value)
 {
-    const char *name = json_string_value(json_object_get(element, "name"));
-    return name ? name : "";
+    struct label *label = &p->label[p->labels++];
+    label->name = name;
+    label->length = (int)length;
+    label->value = value;
+    return label;
 }
 
-static void write_label(FILE *to, const char *label, const char *value)
+static void write_name(const struct page *p, const char *suffix)
 {
-    fprintf(to, "%s=\"", label);
-    for (; *value; value++) {
-        if (*value == '\n')
-            fputs("\\n", to);
-        else
-            fprintf(to, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    fprintf(p->to, "%s%s", p->name, suffix);
+    for (int i = 0; i < p->labels; i++) {
+        fprintf(p->to, "%c%.*s=\"", i ? ',' : '{', p->label[i].length, p->label[i].name);
+        for (const char *c = p->label[i].value; *c; c++)
+            if (*c == '\n')
+                fputs("\\n", p->to);
+            else
+                fprintf(p->to, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+        fputc('"', p->to);
     }
-    fputc('"', to);
+    fputs(p->labels ? "} " : " ", p->to);
 }
 
-static void write_head(FILE *to, const char *name, const char *type, const char *help)
+static void write_truth(const struct page *p, bool truth)
 {
-    fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    write_name(p, "");
+    fprintf(p->to, "%d\n", truth);
 }
 
-/* Writes integers as such: a double would round large counters. */
-static void write_value(FILE *to, const json_t *value)
+static void write_histogram(struct page *p, const json_t *times)
 {
-    if (json_is_integer(value))
-        fprintf(to, " %lld\n", (long long)json_integer_value(value));
-    else
-        fprintf(to, " %.9g\n", json_number_value(value));
-}
-
-static void write_sample(FILE *to, const struct family *f, const char *name, const char *sub,
-                         const json_t *value)
-{
-    if (!json_is_number(value))
-        return;
-    fprintf(to, "%s{", f->name);
-    write_label(to, f->label, name);
-    if (sub) {
-        fputc(',', to);
-        write_label(to, f->sub_label, sub);
-    }
-    fputc('}', to);
-    write_value(to, value);
-}
-
-static void write_keys(FILE *to, const struct family *f, const json_t *element)
-{
-    char key[32];
-    for (const char *at = f->keys; *at;) {
-        const size_t length = strcspn(at, " ");
-        snprintf(key, sizeof key, "%.*s", (int)length, at);
-        write_sample(to, f, name_of(element), key, json_object_get(element, key));
-        at += length + (at[length] != '\0');
-    }
-}
-
-static void write_family(FILE *to, const struct family *f, const json_t *status)
-{
-    json_t *list = json_object_get(status, f->list), *element, *value;
-    const char *key;
-    size_t i;
-    write_head(to, f->name, f->type, f->help);
-    json_array_foreach (list, i, element) {
-        const json_t *in = f->within ? json_object_get(element, f->within) : element;
-        json_t *field = f->field ? json_object_get(in, f->field) : NULL;
-        if (f->keys) {
-            write_keys(to, f, element);
-        } else if (!f->sub_label) {
-            write_sample(to, f, name_of(element), NULL, field);
-        } else {
-            json_object_foreach (field, key, value)
-                write_sample(to, f, name_of(element), key, value);
-        }
-    }
-}
-
-/* Writes the histogram of a stream, or of one of its stages if stage is not NULL. Their names
- * consist of letters, digits, '-' and '_', so nothing has to be escaped. */
-static void write_histogram(FILE *to, const char *family, const char *stream, const char *stage,
-                            const json_t *times)
-{
-    char labels[160];
-    snprintf(labels, sizeof labels, "stream=\"%s\"%s%s%s", stream, stage ? ",stage=\"" : "",
-             stage ? stage : "", stage ? "\"" : "");
     const json_t *below = json_object_get(times, "below");
+    const long long count = json_integer_value(json_object_get(times, "count"));
+    struct label *le = add_label(p, "le", 2, NULL);
+    le->value = le->number;
     for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++) {
         const long long edge = halo_histogram_edge(i), second = 1000000000;
-        fprintf(to, "%s_bucket{%s,le=\"%lld.%09lld\"} %lld\n", family, labels, edge / second,
-                edge % second, (long long)json_integer_value(json_array_get(below, (size_t)i)));
+        snprintf(le->number, sizeof le->number, "%lld.%09lld", edge / second, edge % second);
+        write_name(p, "_bucket");
+        fprintf(p->to, "%lld\n", (long long)json_integer_value(json_array_get(below, (size_t)i)));
     }
-    const long long count = json_integer_value(json_object_get(times, "count"));
-    fprintf(to, "%s_bucket{%s,le=\"+Inf\"} %lld\n", family, labels, count);
-    fprintf(to, "%s_sum{%s} %.9f\n", family, labels,
-            json_number_value(json_object_get(times, "sum")) / 1000);
-    fprintf(to, "%s_count{%s} %lld\n", family, labels, count);
+    le->value = "+Inf";
+    write_name(p, "_bucket");
+    fprintf(p->to, "%lld\n", count);
+    p->labels--;
+    write_name(p, "_sum");
+    fprintf(p->to, "%.9f\n", json_number_value(json_object_get(times, "sum")) / 1000);
+    write_name(p, "_count");
+    fprintf(p->to, "%lld\n", count);
 }
 
-/* The total is not a stage: a sum over all stages must not include it. */
-static void write_stages(FILE *to, const json_t *streams)
+static void write_words(struct page *p, const json_t *at)
 {
-    static const char stages[] = "halod_stage_duration_seconds", all[] = "halod_latency_seconds";
-    json_t *stream, *times;
-    const char *stage;
-    size_t i;
-    write_head(to, stages, "histogram", "Time that a frame spends in a stage.");
-    json_array_foreach (streams, i, stream)
-        json_object_foreach (json_object_get(stream, "stages"), stage, times)
-            if (strcmp(stage, "total") != 0)
-                write_histogram(to, stages, name_of(stream), stage, times);
-    write_head(to, all, "histogram",
-               "Time from the decoding of a frame (with cameras, from its capture) until its "
-               "encoded packet is ready.");
-    json_array_foreach (streams, i, stream) {
-        times = json_object_get(json_object_get(stream, "stages"), "total");
-        if (times)
-            write_histogram(to, all, name_of(stream), NULL, times);
-    }
-}
-
-/* ---- of streams, where a table row is not enough ---- */
-
-static void write_up(FILE *to, const char *family, const json_t *stream)
-{
-    const char *state = json_string_value(json_object_get(stream, "state"));
-    fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream),
-            state && (!strcmp(state, "running") || !strcmp(state, "overloaded")));
-}
-
-static void write_privacy(FILE *to, const char *family, const json_t *stream)
-{
-    const char *privacy = json_string_value(json_object_get(stream, "privacy"));
-    if (privacy)
-        fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream), !strcmp(privacy, "off"));
-}
-
-static void write_planes(FILE *to, const char *family, const json_t *stream, const char *rendition,
-                         const json_t *coverage)
-{
-    const json_t *part;
-    size_t p;
-    json_array_foreach (json_object_get(coverage, "planes"), p, part)
-        fprintf(to, "%s{stream=\"%s\",rendition=\"%s\",plane=\"%zu\"} %.9g\n", family,
-                name_of(stream), rendition, p, json_number_value(part));
-}
-
-/* If a region feed decides what is hidden, no samples exist. */
-static void write_coverage(FILE *to, const char *family, const json_t *stream)
-{
-    const char *rendition;
-    json_t *coverage;
-    write_planes(to, family, stream, "", json_object_get(stream, "coverage"));
-    json_object_foreach (json_object_get(stream, "rendition_coverage"), rendition, coverage)
-        write_planes(to, family, stream, rendition, coverage);
-}
-
-/* Also writes 0, so that an alert sees the end. */
-static void write_degradations(FILE *to, const char *family, const json_t *stream)
-{
-    const json_t *degradations = json_object_get(stream, "degraded");
-    for (int i = 0; degradations && i < HALO_DEGRADATIONS; i++)
-        fprintf(to, "%s{stream=\"%s\",reason=\"%s\"} %d\n", family, name_of(stream),
-                halo_degradation_names[i],
-                json_object_get(degradations, halo_degradation_names[i]) != NULL);
-}
-
-static void write_region_feed(FILE *to, const char *family, const json_t *stream)
-{
-    const json_t *feed = json_object_get(stream, "region_feed");
-    if (feed)
-        fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream),
-                !json_is_false(json_object_get(feed, "everything_hidden")));
-}
-
-/* States as in halo_live_camera_state(). */
-static void write_camera_state(FILE *to, const char *family, const json_t *stream)
-{
-    const char *camera = json_string_value(json_object_get(stream, "camera"));
-    for (int i = 0; camera && *camera && i <= HALO_V4L2_TROUBLES; i++) {
-        const char *state = i == HALO_V4L2_FINE      ? "open"
-                            : i < HALO_V4L2_TROUBLES ? halo_v4l2_states[i].name
-                                                     : "closed";
-        fprintf(to, "%s{stream=\"%s\",state=\"%s\"} %d\n", family, name_of(stream), state,
-                !strcmp(camera, state));
-    }
-}
-
-static void write_camera_format(FILE *to, const char *family, const json_t *stream)
-{
-    const json_t *capture = json_object_get(stream, "capture");
-    const char *format = json_string_value(json_object_get(capture, "format"));
-    if (!format || !*format)
+    const char *is = json_string_value(at), *word;
+    if (!json_is_object(at) && !(is && *is))
         return;
-    fprintf(to, "%s{stream=\"%s\",", family, name_of(stream));
-    write_label(to, "format", format);
-    fprintf(to, ",size=\"%lldx%lld\",rate=\"%g\"} 1\n",
-            (long long)json_integer_value(json_object_get(capture, "width")),
-            (long long)json_integer_value(json_object_get(capture, "height")),
-            json_number_value(json_object_get(capture, "rate")));
+    for (int i = 0; (word = p->row->words(i)); i++) {
+        add_label(p, p->row->state, strlen(p->row->state), word);
+        write_truth(p, is ? !strcmp(is, word) : json_object_get(at, word) != NULL);
+        p->labels--;
+    }
 }
 
-/* These families are gauges. */
-static void write_streams(FILE *to, const json_t *streams)
+/* Writes what is at the end of a path. */
+static void write_samples(struct page *p, const json_t *at)
 {
-    static const struct {
-        const char *name, *help;
-        void (*write)(FILE *to, const char *family, const json_t *stream);
-    } rows[] = {
-        {"halod_stream_up", "1 if the stream is running and frames pass through its filters.",
-         write_up},
-        {"halod_stream_privacy_off", "1 if the settings allow unfiltered frames.", write_privacy},
-        {"halod_stream_coverage_ratio",
-         "Fraction of a plane's samples that a chain hides in every frame; plane 0 is luma.",
-         write_coverage},
-        {"halod_stream_degraded", "1 while a stream is degraded for the reason in the label.",
-         write_degradations},
-        {"halod_region_feed_silent",
-         "1 while everything is hidden because no usable regions arrive from a detector.",
-         write_region_feed},
-        {"halod_camera_state",
-         "1 for the current state of a stream's camera, 0 for its other states.",
-         write_camera_state},
-        {"halod_camera_format", "Always 1; the labels describe a camera's mode.",
-         write_camera_format},
-    };
-    json_t *stream;
+    const char *const *is = p->row->is, *word = json_string_value(at);
+    if (p->row->words) {
+        write_words(p, at);
+    } else if (*is && word) {
+        write_truth(p, !strcmp(word, is[0]) || (is[1] && !strcmp(word, is[1])));
+    } else if (json_is_object(at) && !strcmp(p->type, "histogram")) {
+        write_histogram(p, at);
+    } else if (json_is_object(at) || json_is_boolean(at)) {
+        write_truth(p, !json_is_false(at));
+    } else if (json_is_integer(at) && p->row->unit == 0) { /* a double would round large counters */
+        write_name(p, "");
+        fprintf(p->to, "%lld\n", (long long)json_integer_value(at));
+    } else if (json_is_number(at)) {
+        const double v = json_number_value(at) * (p->row->unit != 0 ? p->row->unit : 1);
+        write_name(p, "");
+        fprintf(p->to, v < 1e9 ? "%.9g\n" : "%.3f\n", v); /* since 1970: to the millisecond */
+    }
+}
+
+/* ---- paths ---- */
+
+/* A member of an object by the first `length` bytes of key. */
+static const json_t *member(const json_t *object, const char *key, size_t length)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%.*s", (int)length, key);
+    return json_object_get(object, name);
+}
+
+/* The text of a label; NULL: there is none. Viewers may not see what is ***. */
+static const char *text_of(const json_t *value, char *number, size_t size)
+{
+    const char *text = json_string_value(value);
+    if (text)
+        return *text && strcmp(text, "***") != 0 ? text : NULL;
+    if (!json_is_number(value))
+        return NULL;
+    snprintf(number, size, "%g", json_number_value(value));
+    return number;
+}
+
+/* Sets the value of a label from the `length` bytes after its =. False: it has none. */
+static bool set_value(struct label *label, const char *from, size_t length, const json_t *at,
+                      size_t index)
+{
+    const char *end = from + length, *second = from + strcspn(from, "|*,]") + 1;
+    if (length == 0 || *from == '#') {
+        snprintf(label->number, sizeof label->number, "%zu", index);
+        label->value = length ? label->number : "";
+        return true;
+    }
+    char *number = label->number;
+    const bool both = second <= end && second[-1] == '*';
+    label->value = text_of(member(at, from, (size_t)(second - 1 - from)), number, MAX_NUMBER / 2);
+    if (second > end || (label->value && !both) || (!label->value && both))
+        return label->value;
+    if (both) {
+        number += strlen(number);
+        *number++ = 'x';
+    }
+    const char *next = text_of(member(at, second, (size_t)(end - second)), number, MAX_NUMBER / 2);
+    label->value = next && both ? label->number : next;
+    return next;
+}
+
+/* Adds the labels between [ and ]. False: one of them has no value. */
+static bool add_labels(struct page *p, const char *from, const json_t *at, size_t index)
+{
+    for (const char *end = from; *end != ']'; from = end + 1) {
+        const char *value = strchr(from, '=') + 1;
+        end = value + strcspn(value, ",]");
+        struct label *label = add_label(p, from, (size_t)(value - 1 - from), NULL);
+        if (!set_value(label, value, (size_t)(end - value), at, index))
+            return false;
+    }
+    return true;
+}
+
+/* Whether {LABEL}, {LABEL:KEY KEY} or {LABEL!KEY} has this key. list: what follows LABEL. */
+static bool has_key(const char *list, const char *key)
+{
+    const size_t length = strlen(key);
+    const char mark = *list++;
+    bool listed = false;
+    for (const char *end; mark != '}' && list[-1] != '}'; list = end + 1) {
+        end = list + strcspn(list, " }");
+        listed |= (size_t)(end - list) == length && !strncmp(list, key, length);
+    }
+    return mark == '}' || listed == (mark == ':');
+}
+
+/* Writes the samples at the end of the path, of which the last KEY led to `at`. */
+static void follow(struct page *p, const char *path, json_t *at)
+{
+    const int labels = p->labels;
+    const char *key;
+    json_t *value;
     size_t i;
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        write_head(to, rows[r].name, "gauge", rows[r].help);
-        json_array_foreach (streams, i, stream)
-            rows[r].write(to, rows[r].name, stream);
-    }
-}
-
-/* Samples of the detectors that streams use, labelled with what each looks for. */
-static void write_detectors(FILE *to, const json_t *streams)
-{
-    static const struct {
-        const char *name, *type, *key, *help;
-        double unit;
-    } rows[] = {
-        {"halod_detector_up", "gauge", "up", "1 while the process of a detector runs.", 1},
-        {"halod_detector_restarts_total", "counter", "restarts",
-         "Number of times that a detector was started again.", 1},
-        {"halod_detector_verdicts_total", "counter", "verdicts",
-         "Frames about which a detector sent a verdict.", 1},
-        {"halod_detector_late_total", "counter", "late",
-         "Frames that were not shown because the detector was busy with another frame.", 1},
-        {"halod_detector_hidden_total", "counter", "hidden",
-         "Frames hidden completely because the detector's verdict was late.", 1},
-        {"halod_detector_verdict_seconds", "gauge", "mean_ms",
-         "Mean time from sending a frame to a detector to its verdict.", 1e-3},
-    };
-    json_t *stream, *detector;
-    const char *find;
-    size_t i;
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        write_head(to, rows[r].name, rows[r].type, rows[r].help);
-        json_array_foreach (streams, i, stream) {
-            json_object_foreach (json_object_get(stream, "detectors"), find, detector) {
-                const json_t *value = json_object_get(detector, rows[r].key);
-                fprintf(to, "%s{stream=\"%s\",find=\"%s\"}", rows[r].name, name_of(stream), find);
-                if (json_is_integer(value))
-                    write_value(to, value);
-                else
-                    fprintf(to, " %.9g\n",
-                            json_is_boolean(value) ? (double)json_is_true(value)
-                                                   : json_number_value(value) * rows[r].unit);
-            }
+    if (!at)
+        return;
+    if (*path == '[') {
+        const char *rest = strchr(path, ']') + 1;
+        json_t *list = json_is_array(at) ? json_incref(at) : json_pack("[O]", at);
+        json_array_foreach (list, i, value) {
+            if (add_labels(p, path + 1, value, i))
+                follow(p, rest, value);
+            p->labels = labels;
         }
-    }
-}
-
-/* Samples of a GPU, labelled with its number and the engine that uses it. */
-static void write_gpus(FILE *to, const json_t *engines)
-{
-    static const struct {
-        const char *name, *key, *help;
-    } rows[] = {
-        {"halod_gpu_memory_used_bytes", "memory_used_bytes",
-         "Device memory in use by all processes."},
-        {"halod_gpu_memory_size_bytes", "memory_size_bytes", "Size of device memory."},
-    };
-    json_t *engine, *gpu;
-    size_t i, k;
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        write_head(to, rows[r].name, "gauge", rows[r].help);
-        json_array_foreach (engines, i, engine) {
-            json_array_foreach (json_object_get(engine, "gpus"), k, gpu) {
-                fprintf(to, "%s{", rows[r].name);
-                write_label(to, "engine", name_of(engine));
-                fprintf(to, ",gpu=\"%lld\"}",
-                        (long long)json_integer_value(json_object_get(gpu, "number")));
-                write_value(to, json_object_get(gpu, rows[r].key));
-            }
+        json_decref(list);
+    } else if (*path == '{') {
+        const size_t length = strcspn(path + 1, ":!}");
+        const char *rest = strchr(path, '}') + 1;
+        json_object_foreach (at, key, value) {
+            if (!has_key(path + 1 + length, key))
+                continue;
+            add_label(p, path + 1, length, key);
+            follow(p, rest, value);
+            p->labels = labels;
         }
+    } else if (*path) {
+        path += *path == '.';
+        const size_t length = strcspn(path, ".[{");
+        follow(p, path + length, (json_t *)member(at, path, length));
+    } else {
+        write_samples(p, at);
     }
 }
 
-/* Writes samples of all outputs of a stream. Viewers do not see all of a target, so outputs are
- * distinguished by their index in the settings. */
-static void write_outputs(FILE *to, const json_t *streams)
-{
-    static const struct {
-        const char *key, *name, *type, *help;
-    } rows[] = {
-        {"viewers", "halod_output_viewers", "gauge", "Viewers of an output."},
-        {"sent_bytes", "halod_output_sent_bytes_total", "counter",
-         "Bytes sent to an output's viewers."},
-        {"bytes", "halod_output_bytes_total", "counter", "Bytes written by an output."},
-        {"dropped_packets", "halod_output_dropped_packets_total", "counter",
-         "Packets dropped for slow viewers."},
-        {"pictures", "halod_output_pictures_total", "counter",
-         "Frames written to a virtual camera."},
-        {"repeated", "halod_output_repeated_pictures_total", "counter",
-         "Repeated or gray frames written to a virtual camera."},
-        {"cut", "halod_output_cut_total", "counter",
-         "Viewers of an output that were disconnected because they did not read."},
-        {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
-    };
-    json_t *stream, *output;
-    size_t i, k;
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        write_head(to, rows[r].name, rows[r].type, rows[r].help);
-        json_array_foreach (streams, i, stream) {
-            json_array_foreach (json_object_get(stream, "outputs"), k, output) {
-                const json_t *value = json_object_get(output, rows[r].key);
-                const char *target = json_string_value(json_object_get(output, "target"));
-                const char *kind = json_string_value(json_object_get(output, "kind"));
-                if (!json_is_number(value))
-                    continue;
-                fprintf(to, "%s{", rows[r].name);
-                write_label(to, "stream", name_of(stream));
-                fprintf(to, ",number=\"%zu\",", k);
-                write_label(to, "output",
-                            target && strcmp(target, "***") ? target
-                            : kind                          ? kind
-                                                            : "null");
-                fputc('}', to);
-                write_value(to, value);
-            }
-        }
-    }
-}
-
-static void write_http(FILE *to, const struct halo_http_numbers *http)
-{
-    write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
-    fprintf(to, "halod_http_connections %d\n", http->connections);
-    write_head(to, "halod_http_connections_cut_total", "counter",
-               "HTTP connections closed because they were too slow or because too many were open.");
-    fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
-    write_head(to, "halod_http_viewers", "gauge", "Clients that view frames over HTTP.");
-    fprintf(to, "halod_http_viewers %d\n", http->viewers);
-    write_head(to, "halod_http_frames_total", "counter", "Frames sent over HTTP.");
-    fprintf(to, "halod_http_frames_total %lld\n", (long long)http->pictures);
-    write_head(to, "halod_http_frames_dropped_total", "counter",
-               "Frames that were replaced by newer frames because a client read too slowly.");
-    fprintf(to, "halod_http_frames_dropped_total %lld\n", (long long)http->dropped);
-    write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of frames sent over HTTP.");
-    fprintf(to, "halod_http_sent_bytes_total %lld\n", (long long)http->bytes);
-}
-
-char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http)
+char *halo_metrics_write(const json_t *status, json_t *http)
 {
     char *text = NULL;
     size_t size;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
-    const json_t *streams = json_object_get(status, "streams");
-    write_head(to, "halod_build_info", "gauge",
-               "Always 1; the labels contain the version and the build.");
-    fprintf(to, "halod_build_info{version=\"%s\",cuda=\"%s\"} 1\n", HALO_VERSION, HALO_CUDA_BUILD);
-    if (json_is_number(json_object_get(status, "since"))) {
-        write_head(to, "halod_start_time_seconds", "gauge",
-                   "Unix time at which the daemon started.");
-        fprintf(to, "halod_start_time_seconds %.3f\n",
-                json_number_value(json_object_get(status, "since")));
+    json_t *all = json_pack("{s:{s:s, s:s}, s:O}", "build", "version", HALO_VERSION, "cuda",
+                            HALO_CUDA_BUILD, "http", http);
+    FILE *to =
+        all && json_object_update(all, (json_t *)status) == 0 ? open_memstream(&text, &size) : NULL;
+    struct page p = {.to = to};
+    for (size_t i = 0; to && i < sizeof metrics / sizeof metrics[0]; i++) {
+        p.row = &metrics[i];
+        if (p.row->name) {
+            p.name = p.row->name;
+            p.type = p.row->type;
+            fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", p.name, p.row->help, p.name, p.type);
+        }
+        follow(&p, p.row->path, all);
     }
-    write_streams(to, streams);
-    for (const struct family *f = families; f->name; f++)
-        write_family(to, f, status);
-    write_stages(to, streams);
-    write_detectors(to, json_object_get(status, "streams"));
-    write_gpus(to, json_object_get(status, "engines"));
-    write_outputs(to, streams);
-    write_http(to, http);
-    if (fclose(to)) {
+    json_decref(all);
+    if (!to || fclose(to)) {
         free(text);
         return NULL;
     }

@@ -4,15 +4,10 @@
 #define HALO_METRICS_H
 
 #include <jansson.h>
-#include <stdint.h>
-
-struct halo_http_numbers {
-    int connections, viewers;
-    int64_t pictures, dropped, bytes, cut;
-};
 
 /* Returns the metrics as text, which the caller frees, or NULL if out of memory. status is the
- * result of halo_supervisor_status(); missing fields are skipped. */
-char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http);
+ * result of halo_supervisor_status(), and http an object with the numbers of the HTTP server, which
+ * the rows' paths call `http`; missing fields are skipped. */
+char *halo_metrics_write(const json_t *status, json_t *http);
 
 #endif
