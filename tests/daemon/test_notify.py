@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What a service manager is told by a true process; tests/world/played_manager.c has when, and what.
 import signal
-import socket
 import time
 
 from halotest.daemon import process_state
@@ -34,17 +33,6 @@ class Notify(ServiceTest):
         manager.hear_all()
         self.assertEqual(manager.order('READY', 'STOPPING')[-1], 'STOPPING')
         self.assertEqual(manager.values('EXTEND_TIMEOUT_USEC')[0], '5000000')
-
-    def test_not_ready_with_a_taken_control_socket(self):
-        """Another daemon may run; nobody asked for a watchdog."""
-        manager = self.manager()
-        with socket.socket(socket.AF_UNIX) as taken:
-            taken.bind(self.path('control.sock'))
-            taken.listen()
-            with self.assertRaises(AssertionError):
-                self.start(environment={'NOTIFY_SOCKET': manager.path})
-        manager.hear_all()
-        self.assertEqual(manager.values('READY') + manager.values('WATCHDOG'), [])
 
 
 if __name__ == '__main__':

@@ -14,7 +14,7 @@ import time
 
 from halotest import (ALONE, FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # noqa: F401
                       free_port, halod_environment, is_sanitized, main, memory_kib, wait_until, warm)
-from halotest.standin import Client
+from halotest.control import Client
 
 HALOCTL = os.environ.get('HALOCTL', '')
 STANDIN_ENGINE_DAEMON = os.environ.get('STANDIN_ENGINE_DAEMON', '')

@@ -2,6 +2,8 @@
  * The played clock: libc's calls that wait, and libuv's pool (world.h). Debian's
  * libuv, libmicrohttpd, FFmpeg and GnuTLS call them through their PLT, so these definitions win. */
 #include <errno.h>
+#include <linux/close_range.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,6 +15,7 @@
 #include "tests/world/world.h"
 
 enum {
+    PACE_MS = 10,    /* of who serves: so much is played at a time */
     IDLE_TURNS = 20, /* turns without waiting, after which an idle handle costs a millisecond */
     EVENTS = 64,
 };
@@ -30,7 +33,7 @@ struct pooled {
 };
 
 static struct {
-    bool begun;
+    bool begun, serves;
     int64_t now, frozen, thawed, order;
     uint64_t state;
     struct due *due; /* a heap */
@@ -241,6 +244,19 @@ static void pay(void)
                                : 0;
 }
 
+/* Plays no more time than others have had. */
+static void give_time(int fd, int64_t until)
+{
+    struct pollfd fds[] = {{fd, POLLIN, 0}, {world.epoll, POLLIN, 0}};
+    if (poll(fds, 2, PACE_MS) == 0)
+        world.now += until - world.now < PACE_MS * 1000 ? until - world.now : PACE_MS * 1000;
+}
+
+void world_serve(void)
+{
+    world.serves = true;
+}
+
 static int wait_played(int fd, struct epoll_event *ret, int most, int ms)
 {
     int n = ready_now(fd, ret, most);
@@ -263,6 +279,13 @@ static int wait_played(int fd, struct epoll_event *ret, int most, int ms)
         look_at_watches();
         if (world.count == 0 && ms < 0)
             world_fail("deadlock: the daemon waits for ever, and nothing is due in the world");
+        const int64_t next = world.count > 0 && world.due[0].at < until ? world.due[0].at : until;
+        if (world.serves && next > world.now) {
+            give_time(fd, next);
+            if ((n = ready_now(fd, ret, most)) != 0)
+                return n;
+            continue;
+        }
         if (world.count == 0 || world.due[0].at > until) {
             world.now = until > world.now ? until : world.now; /* it may have stood still */
             return 0;
@@ -382,6 +405,7 @@ void world_begin(uint64_t seed)
     world.state = seed;
     world.epoll = epoll_create1(EPOLL_CLOEXEC);
     world.begun = true;
+    close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* of whoever started it */
 }
 
 void world_end(void)

@@ -219,6 +219,15 @@ static void stop(void *arg)
         world_stop(false);
 }
 
+static void serve(void *arg)
+{
+    (void)arg;
+    world.ending = true; /* whenever they like: nobody here ends it, or checks */
+    world_serve();
+    printf("ready %s\n", play.folder);
+    fflush(stdout);
+}
+
 static void end_quiet(void *arg)
 {
     (void)arg;
@@ -288,7 +297,7 @@ static void run(void)
                         : play.count > 0 ? play.events[play.count - 1].at
                                          : 0;
     if (play.settings) {
-        world_after((last + LAST) * 1e3, stop, NULL);
+        world_after((last + LAST) * 1e3, play.serves ? serve : stop, NULL);
     } else {
         world_after(until_quiet(WORLD_QUIET), begin_quiet, NULL);
         /* a quiet minute is the last */

@@ -433,6 +433,8 @@ int play_main(const struct play_world *world, int argc, char **argv)
             shortens = true;
         else if (!strcmp(argv[i], "--twice"))
             twice = true;
+        else if (!strcmp(argv[i], "--serve"))
+            play.serves = true;
         else if (!strcmp(argv[i], "--seed"))
             play.seed = strtoull(argv[++i] ? value : "", NULL, 10);
         else if (!strcmp(argv[i], "--seeds"))
@@ -462,9 +464,12 @@ int play_main(const struct play_world *world, int argc, char **argv)
     } else if (events) {
         play.drawn = false;
         read_events(events);
-        own.keep = shortens ? NULL : "again.events";
+        own.keep = shortens || play.serves ? NULL : "again.events";
+        own.loud = play.serves;
         if (shortens)
             shorten(events);
+        else if (play.serves)
+            run();
         else
             code = play_once(twice);
     } else {

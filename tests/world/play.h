@@ -3,12 +3,13 @@
  * events, and the command line:
  *
  *   PROGRAM [--seed N] [--seeds N] [--hours H | --seconds S] [--every S]
- *           [--events FILE [--shorten]] [--trace FILE] [--twice]
+ *           [--events FILE [--shorten | --serve]] [--trace FILE] [--twice]
  *
  *   --every S    a disturbance every S played seconds on average
  *   --events     plays the events of a file, and no others; of a folder, each file by itself
  *   --shorten    writes the shortest list of events that fails in the same way, FILE.short
  *   --twice      plays it again: the hash must be the same
+ *   --serve      plays a list in this process, and goes on for others (main.c)
  *
  * A list of events may begin with settings, and some events take a block of lines; both are
  * indented, and end with `end`:
@@ -56,6 +57,7 @@ extern struct play {
     uint64_t seed;
     double length, every;      /* s */
     bool drawn;                /* the events are drawn; otherwise a file lists them */
+    bool serves;               /* after the list, other processes are clients */
     struct play_event *events; /* those of the file; else those drawn so far */
     int count, next;
     const char *settings; /* what stands between `settings` and `end`; NULL: there is none */

@@ -416,7 +416,7 @@ static void look_at_rude(void)
 
 /* ---- strangers ---- */
 
-/* Another program that listens at a socket where an output belongs, or listens there no more. */
+/* Another program that listens at a socket where an output belongs, leaves, or dies there. */
 void stranger_play(const char *what, const char *socket)
 {
     static struct {
@@ -434,7 +434,8 @@ void stranger_play(const char *what, const char *socket)
             if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 16) < 0)
                 world_fail("nobody can listen at %s: %s", socket, strerror(errno));
         } else {
-            unlink(socket);
+            if (!strcmp(what, "leaves"))
+                unlink(socket);
             close(strangers[i].fd);
         }
         snprintf(strangers[i].path, sizeof strangers[i].path, "%s", comes ? socket : "");

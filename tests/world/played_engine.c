@@ -36,6 +36,7 @@ enum {
     BURST = 80,    /* frames: more than the daemon reads of one ring at a time */
     RING = 1 << 20,
     ROOM = 2 * HALO_LINK_MAX,
+    DESCRIPTORS = 1024,
 };
 
 struct played_ring {
@@ -756,6 +757,16 @@ static void read_detector(void *arg)
         world_watch(e->fd, 0, read_detector, e);
 }
 
+/* It would get what another thread of libuv's, or a request that waits, has open just now. */
+static void check_inherited(const char *name)
+{
+    for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS; fd++) {
+        const int flags = fcntl(fd, F_GETFD);
+        if (flags >= 0 && !(flags & FD_CLOEXEC))
+            world_fail("engine %s inherits descriptor %d", name, fd);
+    }
+}
+
 static int start_played(struct halo_process *process, uv_loop_t *loop,
                         uv_process_options_t *options)
 {
@@ -782,6 +793,7 @@ static int start_played(struct halo_process *process, uv_loop_t *loop,
         world_watch(e->fd, 0, read_detector, e);
         return 0;
     }
+    check_inherited(e->name);
     check_start(e->name);
     if (played.deaths > 0 && !strcmp(played.frail, e->name)) {
         played.deaths--;

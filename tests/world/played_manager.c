@@ -70,7 +70,7 @@ static void take_line(const char *key, const char *value)
             world_fail("manager: the watchdog is fed, though nothing makes progress");
         manager.pinged = world_awake();
     } else if (!strcmp(key, "STOPPING")) {
-        if (!world_is_ending())
+        if (!world_is_ending() && manager.ready)
             world_fail("manager: halod is said to stop, but nobody has told it to");
         manager.stopping = world_awake();
     } else if (!strcmp(key, "EXTEND_TIMEOUT_USEC")) {

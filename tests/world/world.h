@@ -26,6 +26,9 @@
  *   at 2.000 call Set {"name": "front", "filters": "gblur=sigma=3"}
  *   at 5.000 expect status front filters "gblur=sigma=3"
  *
+ * With --serve, other processes are the clients, after the list: the world has told "ready" and its
+ * folder on stdout, plays at the machine's pace, checks nothing any more, and ends with SIGTERM.
+ *
  * After each step, check.c looks at what must always hold. Every ten minutes the world is quiet for
  * one: then everything runs, and no descriptor and no memory may be left of what was. (Not with
  * settings of its own: such a list is over some seconds after its last event.) */
@@ -81,6 +84,8 @@ void world_unwatch(int fd);
 void world_work_takes(int ms);
 /* The daemon stands still for so long, and (machine) so does everything else. */
 void world_freeze(int ms, bool machine);
+/* From now on the clock goes with that of the machine, and stands still where this process does. */
+void world_serve(void);
 /* Called when the loop exists, and before its last turn. */
 void world_take_loop(uv_loop_t *loop);
 void world_leave_loop(void);

@@ -14,7 +14,7 @@ import urllib.request
 from halotest import prometheus
 from halotest.daemon import (FFMPEG, HALOD, PATIENCE, DaemonTest, call, free_port, halod_environment,
                         main)
-from halotest import plain_clip
+from halotest import docs, plain_clip
 
 HALOCTL = os.environ.get('HALOCTL', '')
 STAGES = ('decode', 'filter', 'encode')
@@ -33,7 +33,18 @@ class NumbersTest(DaemonTest):
     def page(self):
         page = prometheus.parse(self.get('/metrics'))
         self.assertEqual(list(prometheus.lint(page)), [])
+        self.check_documented(page)
         return page
+
+    def check_documented(self, page):
+        """docs/metrics.md has each metric, its type and its labels, and no other."""
+        rows = {docs.quoted(name)[0]: (kind, set(docs.quoted(labels))) for name, kind, labels, *_ in
+                docs.table(docs.read('docs/metrics.md'), 'metric')}
+        self.assertEqual({name: family.kind for name, family in page.items()},
+                         {name: kind for name, (kind, _) in rows.items()})
+        for name, family in page.items():
+            for _, labels in family.samples:
+                self.assertEqual({label for label, _ in labels} - {'le'}, rows[name][1], name)
 
     def haloctl(self, *words):
         return call([HALOCTL, '--socket', self.path('control.sock'), *words]).decode()
@@ -226,6 +237,28 @@ class Lines(NumbersTest):
             self.assertEqual(entry.get('HALOD_STREAM'), named and named[1], entry)
             wanted = '4' if re.search('changes nothing|nowhere', entry['MESSAGE']) else None
             self.assertIn(entry['PRIORITY'], wanted or '34567', entry)
+
+
+class Check(unittest.TestCase):
+    def test_pages_that_are_wrong(self):
+        """What the check of metrics itself is worth."""
+        head = '# HELP halod_a_total x\n# TYPE halod_a_total counter\n'
+        prometheus.parse(head + 'halod_a_total{b="c\\"d"} 1\n')
+        for bad in (head + head, 'halod_a_total 1\n' + head, head + 'halod_b 1\n',
+                    head + 'halod_a_total 1\n' * 2, head + 'halod_a_total{b="c"d"} 1\n',
+                    head + 'halod_a_total x', head + 'halod_a_total{b="1",b="2"} 1\n'):
+            with self.subTest(bad), self.assertRaises(ValueError):
+                prometheus.parse(bad)
+        for name, kind in (('halod_a', 'counter'), ('halod_a_total', 'gauge'), ('a_total', 'counter'),
+                           ('halod_a_ms', 'gauge'), ('halod_a', 'untyped')):
+            page = prometheus.parse(f'# HELP {name} x\n# TYPE {name} {kind}\n')
+            self.assertTrue(list(prometheus.lint(page)), name)
+        head = '# HELP halod_h x\n# TYPE halod_h histogram\n'
+        for buckets, total, count in (((1, 2, 3), 9, 4), ((2, 1, 3), 9, 3), ((0, 3, 3), 0.5, 3)):
+            text = ''.join(f'halod_h_bucket{{le="{le}"}} {n}\n'
+                           for le, n in zip(('1', '2', '+Inf'), buckets))
+            page = prometheus.parse(head + text + f'halod_h_sum {total}\nhalod_h_count {count}\n')
+            self.assertTrue(list(prometheus.lint(page)), text)
 
 
 class Journal:

@@ -2,6 +2,7 @@
 # haloctl and HTTP before the real daemon: what they show is what engines make.
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ import urllib.request
 
 from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, call, free_port, main, wait_until
 from halotest import alone
-from halotest.standin import HALOCTL, HaloctlMixin
+from halotest.control import HaloctlMixin
 
 
 def detail(image):
@@ -85,77 +86,6 @@ class Served(HaloctlMixin, DaemonTest):
         return found[0]
 
 
-class Commands(Served):
-    def test_a_round_of_commands(self):
-        """None of which says a password."""
-        secret = self.stream('secret', input='http://me:geheim@127.0.0.1:9/x?key=geheim')
-        one, two = self.stream(), self.stream('two')
-        daemon = self.serve({'one': one, 'two': two, 'secret': secret})
-        http = {'listen': f'127.0.0.1:{self.port}'}
-        daemon.wait_state('one', 'running')
-        daemon.wait_state('two', 'running')
-        self.assertEqual(self.good('list').split()[:4:2], ['one', 'two'])
-        self.until(lambda: daemon.status('two')['width'] and daemon.status('one')['width'])
-        self.assertEqual(self.good('status').count('160x120'), 2)
-        self.assertEqual(self.good('set', 'one', 'filters=gblur=sigma=9'), '')
-        self.assertIn('gblur=sigma=9', self.good('status', 'one'))
-        done = self.ctl('set', 'one', 'filters=gblr')
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b'nearest: gblur', done.stderr)
-        self.assertIn('gblur=sigma=9', self.good('status', 'one'))
-        self.good('stop', 'two')
-        daemon.wait_state('two', 'stopped')
-        self.assertIn('stopped', self.good('list'))
-        self.good('start', 'two')
-        daemon.wait_state('two', 'running')
-        self.assertNotIn('stopped', self.good('list'))
-        started, one = daemon.status('one')['restarts'], {**one, 'filters': 'gblur=sigma=5'}
-        streams = {'one': one, 'two': two, 'secret': secret}
-        daemon.write({**streams, 'three': self.stream('three')}, http=http)
-        self.assertEqual(self.good('reload', '--check'), 'the settings are valid\n')
-        self.assertNotIn('three', self.good('list'))
-        text = self.good('reload')
-        self.assertIn('added: three', text)
-        self.assertIn('set: one', text)
-        self.assertEqual(daemon.status('one')['restarts'], started)
-        daemon.write({**streams, 'one': {**one, 'filtres': 'x'}, 'two': {**two, 'filters': 'gblr'}},
-                     http=http)
-        for words in (('reload',), ('reload', '--check')):
-            done = self.ctl(*words)
-            self.assertEqual(done.returncode, 1)
-            lines = done.stderr.decode().splitlines()
-            self.assertGreaterEqual(len(lines), 3, lines)
-            self.assertIn('filtres', lines[0])
-        self.assertIn('three', self.good('list'))
-        self.until(lambda: daemon.state('secret') != 'starting')
-        said = [daemon.logged(), json.dumps(daemon.control('Facts'))]
-        said += [self.good(*words) for words in
-                 (('list',), ('status',), ('status', 'secret'), ('--json', 'status'))]
-        said += [self.ctl(*words).stdout.decode() for words in (('doctor',), ('--json', 'doctor'))]
-        said += [self.get(path).decode() for path in ('/', '/api/streams', '/metrics')]
-        for text in said:
-            self.assertNotIn('geheim', text)
-
-    @alone
-    def test_doctor(self):
-        """Which waits some seconds for what it asks; of a stream that does not run, too."""
-        self.serve({'one': self.stream(),
-                    'two': self.stream('two', input=self.path('nothing.mp4')),
-                    'off': self.stream('off', enabled=False, filters='solid=gray:region=faces',
-                                       detectors={'faces': {'command': '/nowhere/find geheim'}})})
-        done = self.ctl('--json', 'doctor')
-        found = {c['name']: c for c in json.loads(done.stdout)['checks']}
-        for name in 'daemon', 'port', 'encoders', 'sockets':
-            self.assertEqual(found[name]['level'], 'ok', name)
-        self.assertEqual(found['inputs']['level'], 'failed')
-        self.assertIn('nothing.mp4', found['inputs']['what'])
-        self.assertEqual(found['detectors']['level'], 'failed')
-        self.assertEqual(found['detectors']['what'],
-                         'stream off: everything is hidden, because the detector of faces cannot '
-                         'start: /nowhere/find: there is no such program')
-        self.assertEqual(done.returncode, 1)
-
-
 @alone
 class Clients(Served):
     """Programs that people have, at the streams of one daemon, while an engine dies."""
@@ -201,6 +131,7 @@ class Clients(Served):
         output = ffmpeg.communicate(timeout=60 * PATIENCE)[0]
         self.assertEqual((ffmpeg.returncode, output.count(b'\n0,')), (0, 150), output)
         self.assertEqual([daemon.status(n)['restarts'] for n in suffixes], [1] * 4)
+        self.assertRegex(self.ctl('doctor').stdout.decode(), '(?m)^ok +port +')
 
 
 class Http(Served):
@@ -278,6 +209,12 @@ class Http(Served):
         for _ in range(3):
             self.assertIn('one', self.good('list'))
             self.good('snapshot', 'one', self.path('now.png'))
+        limit = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+        with self.assertRaises(OSError):  # a moment without any: it is over while others look
+            urllib.request.urlopen(self.url('/'), timeout=1).close()
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limit)
+        self.assertIn(b'snapshot.jpg', self.get('/'))
         engine = json.loads(self.good('status', '--json'))['status']['engines'][0]
         os.kill(engine['pid'], signal.SIGKILL)
         self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Starts tests/daemon/standin_daemon.c: the daemon's sockets before a supervisor without engines.
+# Clients of the control socket, and the daemon that tests/world serves: its engines are played.
 import json
 import os
 import signal
@@ -8,14 +8,12 @@ import subprocess
 import tempfile
 import unittest
 
-from halotest import (PATIENCE, descriptors, free_port, memory_kib,  # noqa: F401
-                      wait_until as wait_for)
+from halotest import PATIENCE
 
-STANDIN = os.environ.get('STANDIN_DAEMON', '')
+WORLD = os.environ.get('WORLD', '')
+EVENTS = os.path.join(os.path.dirname(__file__), '../world/served.events')
 HALOCTL = os.environ.get('HALOCTL', '')
 INTERFACE = 'io.halod.Control.'
-STREAMS = ('door', 'road', 'bad')
-JPEG = b'\xff\xd8' + b'\xff\xfe\xff\xf0' + b'no picture ' * 5955 + b'\0' * 3 + b'\xff\xd9'
 
 
 class Client:
@@ -82,46 +80,25 @@ class HaloctlMixin:
         return done.stdout.decode()
 
 
-class StandinTest(unittest.TestCase):
-    """A test with a stand-in daemon. Its end must be clean: all handles closed, exit status 0."""
-
-    environment = {}
-    http = '-'  # port 0 in it: any
-    jpeg = JPEG
+class ServedTest(HaloctlMixin, unittest.TestCase):
+    """A test with a daemon that the played world serves. Its end must be clean."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix='halod-')
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.socket = self.path('control.sock')
-        if self.jpeg:
-            with open(self.path('picture.jpg'), 'wb') as file:
-                file.write(self.jpeg)
-        self.daemon = None
-        self.start()
+        self.log = tempfile.TemporaryFile('w+')
+        self.addCleanup(self.log.close)
+        self.daemon = subprocess.Popen([WORLD, '--events', EVENTS, '--serve'], stdout=subprocess.PIPE,
+                                       stderr=self.log)
         self.addCleanup(self.stop)
+        word, _, self.folder = self.daemon.stdout.readline().decode().strip().partition(' ')
+        self.assertEqual(word, 'ready', self.said())
+        self.socket = self.path('control.sock')
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def command(self):
-        return [STANDIN, self.socket, self.http, self.path('picture.jpg') if self.jpeg else '-',
-                *STREAMS]
-
-    def start(self):
-        self.log = open(self.path('log'), 'w+')
-        self.addCleanup(self.log.close)
-        self.daemon = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=self.log,
-                                       env=dict(os.environ, **self.environment))
-        self.assertEqual(self.daemon.stdout.readline(), b'ready\n', self.said())
-
-    def until(self, condition, what=lambda: '', timeout=60):
-        self.assertTrue(wait_for(condition, timeout), f'in vain, {what()}\n{self.said()}')
-
     def said(self):
-        self.log.flush()
-        with open(self.path('log')) as log:
-            return log.read()
+        self.log.seek(0)
+        return self.log.read()
 
     def stop(self):
         if self.daemon:
@@ -130,15 +107,3 @@ class StandinTest(unittest.TestCase):
             self.daemon.stdout.close()
             self.daemon = None
             self.assertEqual(code, 0, self.said())
-
-    def client(self, **options):
-        client = Client(self.socket, **options)
-        self.addCleanup(client.close)
-        return client
-
-    def assert_error(self, answer, name, says=''):
-        self.assertIsNotNone(answer, self.said())
-        self.assertIn('error', answer)
-        self.assertEqual(answer['error'].rsplit('.', 1)[1], name, answer)
-        self.assertIn(says, answer['parameters']['what'])
-        self.assertNotIn('\n', answer['parameters']['what'])
