@@ -29,13 +29,10 @@ def is_sanitized():
 class Probe:
     """A running feed-probe."""
 
-    def __init__(self, *arguments, environment=None, umask=None, files=None):
+    def __init__(self, *arguments, environment=None, umask=None):
         def prepare():
             if umask is not None:
                 os.umask(umask)
-            if files is not None:
-                import resource
-                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
         self.process = subprocess.Popen(
             [FEED_PROBE, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, preexec_fn=prepare, env={**os.environ, **(environment or {})})
@@ -87,11 +84,6 @@ class Probe:
 
     def files(self):
         return halotest.descriptors(self.process.pid)
-
-    def cpu(self):
-        with open(f'/proc/{self.process.pid}/stat', encoding='ascii') as file:
-            fields = file.read().rsplit(')', 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
     def quit(self):
         """The exit status; what sanitizers said is in err."""

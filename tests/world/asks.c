@@ -392,7 +392,7 @@ static bool join(struct connection *c, const char *name)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", name);
     c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    c->control = strncmp(name, "http", 4) != 0;
+    c->control = strstr(name, ".sock") && strncmp(name, "http", 4) != 0; /* or an output */
     if (connect(c->fd, (struct sockaddr *)&address, sizeof address) == 0)
         return true;
     if (errno != EAGAIN)

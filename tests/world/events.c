@@ -178,6 +178,11 @@ static void play_socket(const struct words *w)
     world_remove_socket(w->who);
 }
 
+static void play_files(const struct words *w)
+{
+    world_leave_descriptors(!strcmp(w->who, "enough") ? -1 : atoi(w->who));
+}
+
 /* Another program. */
 static void play_stranger(const struct words *w)
 {
@@ -215,7 +220,7 @@ static const struct {
     {"folder", play_folder},     {"user", play_user},       {"rude", play_rude},
     {"crowd", play_crowd},       {"socket", play_socket},   {"broker", play_broker},
     {"detector", play_detector}, {"gpus", play_gpus},       {"stranger", play_stranger},
-    {"flood", play_flood},
+    {"flood", play_flood},       {"files", play_files},
 };
 
 bool world_play(const char *event)

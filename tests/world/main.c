@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,16 @@ int __wrap_halo_write_file(const char *path, mode_t mode, const char *text, size
 void world_fill_disk(bool full)
 {
     world.disk_is_full = full;
+}
+
+void world_leave_descriptors(int count)
+{
+    struct rlimit limit;
+    const int next = dup(STDERR_FILENO); /* the lowest that is free */
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = count < 0 ? limit.rlim_max : (rlim_t)(next + count);
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void world_make_folder(bool made)

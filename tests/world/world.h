@@ -111,7 +111,8 @@ bool world_is_ending(void);      /* it was told so */
 int world_code(void);            /* with which it has ended; -1: it runs */
 void world_allow_code(int code); /* it may end with this, and not with 0 */
 void world_fill_disk(bool full);
-void world_make_folder(bool made); /* of an output of `back` */
+void world_leave_descriptors(int count); /* so many that may still be opened; -1: enough */
+void world_make_folder(bool made);       /* of an output of `back` */
 void world_remove_socket(const char *socket);
 
 /* ---- events.c ---- */

@@ -613,23 +613,6 @@ class Live(ApiTest):
         self.assertEqual([(begin['width'], begin['audio']) for begin in begins(data)],
                          [(1280, False), (320, True)])
 
-    @alone
-    def test_stuck_pages(self):
-        """Pages that do not read slow nobody, and their memory is bounded."""
-        daemon = self.begin()
-        stuck = [subprocess.Popen([*CURL, '-N', '--limit-rate', '1',
-                                   f'http://{self.host}/api/live?tiles=door&video=door'],
-                                  stdout=subprocess.DEVNULL) for _ in range(32)]
-        try:
-            daemon.wait_pictures('door', 100, 60)
-            self.assertIn(daemon.status('door')['viewers'], range(1, 33), 'each page is one')
-            data = self.read('/api/live?video=door', lambda data: data.count(b'moof') > 50)
-            self.assertGreater(data.count(b'moof'), 50)
-        finally:
-            for curl in stuck:
-                curl.kill()
-                curl.wait()
-        self.assertTrue(wait_until(lambda: daemon.status('door')['viewers'] == 0))
 
 
 if __name__ == '__main__':

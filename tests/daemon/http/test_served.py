@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # haloctl and HTTP before the real daemon: what they show is what engines make.
 import json
-import os
-import resource
 import shutil
-import signal
-import socket
 import subprocess
 import threading
 import time
@@ -172,55 +168,6 @@ class Http(Served):
         for _ in range(count):
             before = daemon.status('one')['filtered']
             self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] != before))
-
-    @alone
-    def test_stuck_clients_disturb_nobody(self):
-        daemon = self.serve({'one': self.stream(input='test:size=640x480:rate=25')})
-        stuck = []
-        for _ in range(20):
-            client = socket.socket()
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            client.connect(('127.0.0.1', self.port))
-            self.addCleanup(client.close)
-            client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
-            stuck.append(client)
-        parts, reader = Parts(self.url('/one/stream.mjpeg')), self.reader('one.ts')
-        self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
-        begin, seen, before = time.monotonic(), len(parts.pictures), daemon.filtered_anew('one')[0]
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > before + 100, 40))
-        self.assertGreater(len(parts.pictures) - seen, 50)
-        self.assert_no_gap(reader.gaps(begin), 1 * PATIENCE)
-        self.assertLess(daemon.memory(), 300000 * PATIENCE)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 2, 60))
-
-    def test_few_descriptors(self):
-        """Viewers of all kinds leave enough for those who look after the daemon, and for engines."""
-        daemon = self.serve({'one': self.stream()}, wrapper=['prlimit', '--nofile=64'])
-        daemon.wait_state('one', 'running')
-        daemon.control.close()
-        for i in range(120):
-            client = socket.socket(socket.AF_UNIX) if i % 2 else socket.socket()
-            self.addCleanup(client.close)
-            client.settimeout(60 * PATIENCE)
-            client.connect(self.path('one.ts') if i % 2 else ('127.0.0.1', self.port))
-            if i % 2 == 0:
-                client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
-        self.assertTrue(wait_until(lambda: 'refused: too many open files' in daemon.logged()))
-        for _ in range(3):
-            self.assertIn('one', self.good('list'))
-            self.good('snapshot', 'one', self.path('now.png'))
-        limit = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
-        with self.assertRaises(OSError):  # a moment without any: it is over while others look
-            urllib.request.urlopen(self.url('/'), timeout=1).close()
-        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limit)
-        self.assertIn(b'snapshot.jpg', self.get('/'))
-        engine = json.loads(self.good('status', '--json'))['status']['engines'][0]
-        os.kill(engine['pid'], signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
-                                   ['restarts'] == 1))
-        self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
-                                   ['state'] == 'running'), daemon.logged())
 
 
 if __name__ == '__main__':

@@ -4,7 +4,6 @@
 import inspect
 import os
 import re
-import resource
 import shutil
 import signal
 import socket
@@ -160,13 +159,6 @@ class Forms(ViewerTest):
             output += os.read(player.stderr.fileno(), 4096)
         self.assertRegex(output, rb'\s[1-9]\d*\.\d\d [AM]-V:')
 
-    def test_watched_only_while_somebody_watches(self):
-        path = self.path('a.ts')
-        probe = self.begin(path)
-        client = connect(path)
-        self.assertTrue(probe.wait_for('watched')[1]['watched'])
-        client.close()
-        self.assertFalse(probe.wait_for('watched')[1]['watched'])
 
 
 class GapTest(ViewerTest):
@@ -249,16 +241,6 @@ class Prompt(GapTest):
         holes = [float(b - a) for a, b in zip(sound, sound[1:]) if b - a > self.gap[0] - 0.2]
         self.assertEqual(len(holes), 1, holes)
 
-    def test_the_loop_rests_without_descriptors(self):
-        path = self.path('a.nut')
-        probe = self.begin(path, files=30)
-        clients = [connect(path) for _ in range(40)]
-        self.until(probe, lambda: probe.socket()['refused'] > 5)
-        begun, before = time.monotonic(), probe.cpu()
-        time.sleep(1)  # what is measured
-        self.assertLess(probe.cpu() - before, 0.6 * (time.monotonic() - begun))
-        for client in clients:
-            client.close()
 
 
 class Changes(ViewerTest):
@@ -475,44 +457,6 @@ class Stuck(ViewerTest):
             memory = memory or probe.memory()
         self.check_growth(probe, memory, 1000)
 
-    def test_at_most_256(self):
-        """Before there is anything to send: the first would be cut while the last come."""
-        path = self.path('a.ts')
-        probe = self.begin('begin=0', path)
-        clients = [connect(path) for _ in range(256)]
-        self.until(probe, lambda: probe.socket()['viewers'] == 256)
-        extra = connect(path)
-        extra.settimeout(20 * PATIENCE)
-        self.assertEqual(extra.recv(10), b'')
-        self.assertEqual(probe.socket()['refused'], 1)
-        for client in clients:
-            client.close()
-        self.until(probe, lambda: probe.socket()['viewers'] == 0)
-
-    def test_no_descriptors_left(self):
-        path = self.path('a.nut')
-        probe = self.begin(path, files=30)
-        clients = [connect(path) for _ in range(40)]
-        self.until(probe, lambda: probe.socket()['refused'] > 5)
-        self.assertLessEqual(probe.files(), 30 - 30 // 4)  # some are left for others
-        for client in clients:
-            client.close()
-        self.assertEqual(short(self.kinds(self.watch(path))), 'p')
-
-    def test_not_even_one_to_send_away_with(self):
-        """Who waits then is let in when there are some again, and the loop rests meanwhile."""
-        path = self.path('a.ts')
-        probe = self.begin(path)
-        limit = resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
-        client = connect(path)
-        client.settimeout(20 * PATIENCE)
-        self.until(probe, lambda: 'cannot accept a viewer' in ''.join(probe.err))
-        self.assertEqual(probe.socket()['refused'], 0)
-        resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, limit)
-        self.assertNotEqual(client.recv(10), b'')
-        self.assertLess(''.join(probe.err).count('cannot accept a viewer'), 10)
-        client.close()
 
 
 class Names(ViewerTest):
@@ -534,17 +478,6 @@ class Names(ViewerTest):
             self.assertEqual(probe.quit(), 0)
             self.assertFalse(os.path.lexists(path))
 
-    def test_stale_one_is_replaced(self):
-        path = self.path('a.nut')
-        probe = Probe(path)
-        probe.wait_for('ready')
-        probe.process.kill()
-        probe.process.wait()
-        probe.quit()
-        self.assertTrue(os.path.exists(path))
-        self.begin(path)
-        self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
-
     def test_what_is_no_socket_is_never_touched(self):
         path = self.path('a.ts')
         os.symlink(self.path('file'), path)
@@ -554,10 +487,6 @@ class Names(ViewerTest):
         os.mkdir(path)
         self.refused(path, 'not a socket')
         self.assertTrue(os.path.isdir(path))
-
-    def test_wrong_paths(self):
-        self.refused(self.path('x' * 120 + '.ts'), 'at most 107 bytes')
-        self.refused(self.path('a.mp4'), 'must end in .ts, .mkv, .nut or .fd')
 
     def test_longest_path(self):
         path = self.path('')
