@@ -356,7 +356,7 @@ static int connect_broker(int fd)
     setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     fcntl(ends[0], F_SETFL, fcntl(fd, F_GETFL));
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    dup3(ends[0], fd, O_CLOEXEC);
+    dup3(ends[0], fd, fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0); /* as halod has it */
     close(ends[0]);
     broker.fd = ends[1];
     broker.arrives = world_now() + INT64_C(1000) * broker.far;

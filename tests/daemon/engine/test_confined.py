@@ -234,34 +234,28 @@ class Confined(ServiceTest):
         self.assertFalse(reader.ended)
 
     def test_hooks(self):
-        """The engine that writes the files starts nothing: halod starts the hook."""
-        daemon = self.start({'one': self.recorded('one', hook=self.hook()),
-                             'two': self.stream('two')})
-        self.until(lambda: self.was_started('one-'))
-        self.assertEqual(list(daemon.engines()), ['cpu'])
-        with open(self.path('parents')) as file:
-            self.assertEqual(set(file.read().split()), {str(daemon.process.pid)})
-
-    def test_the_hook_of_the_last_file(self):
-        """That which halod finishes when it ends."""
-        daemon = self.start({'one': self.recorded('one', hook=self.hook(), segment_time='1:00:00')})
-        self.until(lambda: any(o.get('path') for o in daemon.status('one')['outputs']) and
-                   daemon.status('one')['encoded'] > 50)
-        self.assertEqual(daemon.stop(), 0)
-        self.until(lambda: self.was_started('one-'))
-
-    def test_a_hook_that_comes(self):
-        """By a reload, to the engine that is there; the other stream does not notice."""
-        daemon = self.start({'one': self.recorded('one'), 'two': self.stream('two')})
+        """One comes by a reload, to the engine that is there; the other stream does not notice. halod starts it,
+        and not the engine that writes the files; also for the last file, which halod finishes when it ends."""
+        hook, two = self.hook(), self.stream('two')
+        daemon = self.start({'one': self.recorded('one'), 'two': two})
         daemon.wait_state('one', 'running')
         reader = self.reader('two.ts')
         restarts = daemon.status('two')['restarts']
-        daemon.write({'one': self.recorded('one', hook=self.hook()), 'two': self.stream('two')})
+        daemon.write({'one': self.recorded('one', hook=hook), 'two': two})
         daemon.control('Reload')
         self.until(lambda: self.was_started('one-'))
+        with open(self.path('parents')) as file:
+            self.assertEqual(set(file.read().split()), {str(daemon.process.pid)})
         self.assertEqual(list(daemon.engines()), ['cpu'])
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)
+        last = self.recorded('last', hook=hook, segment_time='1:00:00')
+        daemon.write({'last': last, 'two': two})
+        daemon.control('Reload')
+        self.until(lambda: any(o.get('path') for o in daemon.status('last')['outputs']) and
+                   daemon.status('last')['encoded'] > 50)
+        self.assertEqual(daemon.stop(), 0)
+        self.until(lambda: self.was_started('last-'))
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which('setpriv'), 'only root becomes another')
     def test_the_supervisor_is_out_of_reach(self):
