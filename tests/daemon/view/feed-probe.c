@@ -2,27 +2,20 @@
  * feed-probe [OPTION=VALUE ...] PATH ...: feeds and viewers with an engine that is played, for
  * tests with real clients. Paths whose name begins with "raw", and .fd ones, get raw pictures.
  *
- *   size=160x120 rate=30 gop=1 (seconds) format=yuv420p (raw) on_error=card last_for=1
+ *   size=160x120 rate=30 gop=1 (seconds) format=yuv420p (raw)
  *   global=1 (parameter sets are apart from the packets) sound=1 begin=0 (no begin yet)
- *   noise=1 (many bytes)
  *
  * stdin, one command a line: silence, resume, begin, again (a new encoder with the same
- * parameters), size WxH (with others), clock MS (the engine's clock jumps), status, quit. stdout:
- * one JSON object for each status and each wish.
+ * parameters), size WxH (with others), status, quit. stdout: one JSON object for each status.
  *
  * Pictures are a dark field with a bright bar that moves; cards are gray, solid ones black. */
-#include <fcntl.h>
-#include <inttypes.h>
 #include <libavcodec/avcodec.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "config/base/log.h"
 #include "daemon/view/viewers.h"
 
 enum { MAX_SOCKETS = 8, LINE = 256, RATE_OF_SOUND = 48000 };
@@ -33,26 +26,21 @@ struct encoding {
     AVPacket *card, *solid;
     bool watched, wants_key;
     int64_t sound_at; /* us */
-    const char *name;
 };
 
 static struct {
-    int width, height, rate, gop, on_error, global, sound, begin, last_for, noise;
+    int width, height, rate, gop, global, sound, begin;
     enum AVPixelFormat format;
-} opt = {160, 120, 30, 1, 0, 0, 0, 1, 1, 0, AV_PIX_FMT_YUV420P};
+} opt = {160, 120, 30, 1, 0, 0, 1, AV_PIX_FMT_YUV420P};
 
 static uv_loop_t *loop;
 static uv_timer_t clock_timer;
 static uv_pipe_t input;
-static struct encoding coded = {.name = "coded"}, raw = {.name = "raw"};
+static struct encoding coded, raw;
 static struct halo_viewers *viewers[MAX_SOCKETS];
 static int sockets;
 static bool silent;
-static int64_t jump, count;
-static int64_t made;       /* pictures that a feed was given */
-static int64_t delay;      /* of the thread, at the last tick */
-static int64_t waited;     /* us for the processor, between two ticks at most */
-static atomic_llong stood; /* us that the whole process stood still, at most */
+static int64_t count, made; /* pictures: that are due, and that a feed was given */
 static char line[LINE];
 static size_t line_size;
 
@@ -62,11 +50,6 @@ static void check(int status, const char *what)
         return;
     fprintf(stderr, "feed-probe: %s: %s\n", what, av_err2str(status));
     exit(1);
-}
-
-static int64_t engine_clock(void)
-{
-    return (int64_t)(uv_hrtime() / 1000) + jump;
 }
 
 /* ---- pictures ---- */
@@ -85,8 +68,6 @@ static AVFrame *draw(enum AVPixelFormat format, int luma)
         memset(row, luma < 0 ? 48 : luma, (size_t)opt.width);
         for (int x = bar; luma < 0 && x < bar + 16 && x < opt.width; x++)
             row[x] = 220;
-        for (int x = 0; luma < 0 && opt.noise && x < opt.width; x++)
-            row[x] = (uint8_t)(random() & 0xff);
     }
     for (int i = 1; i < av_pix_fmt_count_planes(format); i++)
         for (int y = 0;
@@ -233,7 +214,7 @@ static void make_picture(struct encoding *e)
 {
     if (!e->feed || !e->watched || !e->card)
         return;
-    const int64_t at = engine_clock();
+    const int64_t at = (int64_t)(uv_hrtime() / 1000);
     AVPacket *pkt = e == &raw ? pack_raw(-1) : encode(e->video, -1, e->wants_key, at);
     e->wants_key = false;
     pkt->pts = pkt->dts = at;
@@ -245,39 +226,9 @@ static void make_picture(struct encoding *e)
         make_sound(e, at);
 }
 
-/* ns that this thread was ready to run and something else ran; 0 where the kernel does not say. */
-static int64_t delay_of_thread(void)
-{
-    static int file = -1; /* open for good: the tests count descriptors */
-    char text[100] = "";
-    int64_t ret = 0;
-    if (file < 0)
-        file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (pread(file, text, sizeof text - 1, 0) < 0 || sscanf(text, "%*d %" SCNd64, &ret) != 1)
-        return 0;
-    return ret;
-}
-
-/* A thread that does nothing else is late if the process was stopped. */
-static void watch_clock(void *arg)
-{
-    (void)arg;
-    for (;;) {
-        const uint64_t begun = uv_hrtime();
-        uv_sleep(10);
-        const long long late = (long long)(uv_hrtime() - begun) / 1000 - 10000;
-        if (late > stood)
-            stood = late;
-    }
-}
-
 static void tick(uv_timer_t *timer)
 {
     static int64_t ticks, start;
-    const int64_t delayed = delay_of_thread();
-    if ((delayed - delay) / 1000 > waited)
-        waited = (delayed - delay) / 1000;
-    delay = delayed;
     const int64_t now = (int64_t)(uv_hrtime() / 1000);
     if (!start)
         start = now;
@@ -295,8 +246,6 @@ static void wish_watched(void *arg, bool watched)
 {
     struct encoding *e = arg;
     e->watched = e->wants_key = watched;
-    printf("{\"watched\": %s, \"encoding\": \"%s\"}\n", watched ? "true" : "false", e->name);
-    fflush(stdout);
 }
 
 static void wish_key(void *arg)
@@ -315,10 +264,9 @@ static void print_status(void)
     for (int i = 0; i < sockets; i++)
         json_array_append_new(list, halo_viewers_status(viewers[i]));
     halo_feed_stats(coded.feed ? coded.feed : raw.feed, &stats);
-    json_t *all = json_pack("{s:o, s:b, s:i, s:I, s:I, s:I, s:I}", "sockets", list, "card",
-                            stats.card, "takers", stats.takers, "cards", (json_int_t)stats.cards,
-                            "late", (json_int_t)stats.late, "made", (json_int_t)made, "waited",
-                            (json_int_t)(waited + stood));
+    json_t *all = json_pack("{s:o, s:b, s:i, s:I, s:I, s:I}", "sockets", list, "card", stats.card,
+                            "takers", stats.takers, "cards", (json_int_t)stats.cards, "late",
+                            (json_int_t)stats.late, "made", (json_int_t)made);
     json_dumpf(all, stdout, 0);
     puts("");
     fflush(stdout);
@@ -353,8 +301,6 @@ static void obey(const char *command)
         begin_all();
     else if (sscanf(command, "size %dx%d", &opt.width, &opt.height) == 2)
         begin_all();
-    else if (!strncmp(command, "clock ", 6))
-        jump += atoi(command + 6) * INT64_C(1000);
     else if (!strcmp(command, "status"))
         print_status();
     else if (!strcmp(command, "quit"))
@@ -397,9 +343,11 @@ static void set_option(const char *option, const char *value)
     static const struct {
         const char *name;
         int *value;
-    } numbers[] = {{"rate", &opt.rate},         {"gop", &opt.gop},     {"global", &opt.global},
-                   {"sound", &opt.sound},       {"begin", &opt.begin}, {"last_for", &opt.last_for},
-                   {"on_error", &opt.on_error}, {"noise", &opt.noise}};
+    } numbers[] = {{"rate", &opt.rate},
+                   {"gop", &opt.gop},
+                   {"global", &opt.global},
+                   {"sound", &opt.sound},
+                   {"begin", &opt.begin}};
     if (!strncmp(option, "size=", 5))
         sscanf(value, "%dx%d", &opt.width, &opt.height);
     if (!strncmp(option, "format=", 7))
@@ -419,8 +367,7 @@ static bool is_raw(const char *path)
 
 static void add_socket(char *path)
 {
-    const struct halo_stream_settings stream = {
-        .name = "probe", .on_error = opt.on_error, .last_for = opt.last_for};
+    const struct halo_stream_settings stream = {.name = "probe", .last_for = 1};
     const struct halo_output_settings output = {.kind = HALO_OUTPUT_UNIX, .target = path};
     struct encoding *e = is_raw(path) ? &raw : &coded;
     struct halo_error err = {0};
@@ -436,11 +383,8 @@ static void add_socket(char *path)
 
 int main(int argc, char **argv)
 {
-    static uv_thread_t watcher;
     loop = uv_default_loop();
     av_log_set_level(AV_LOG_ERROR);
-    if (getenv("PROBE_DEBUG"))
-        halo_log_set_level(HALO_LOG_DEBUG);
     for (int i = 1; i < argc && sockets < MAX_SOCKETS; i++) {
         const char *sign = strchr(argv[i], '=');
         if (sign && argv[i][0] != '/')
@@ -455,8 +399,6 @@ int main(int argc, char **argv)
     if (opt.begin)
         begin_all();
     uv_timer_start(&clock_timer, tick, 0, 0);
-    delay = delay_of_thread();
-    check(uv_thread_create(&watcher, watch_clock, NULL), "thread");
     puts("{\"ready\": true}");
     fflush(stdout);
     uv_run(loop, UV_RUN_DEFAULT);

@@ -52,11 +52,6 @@ class ViewerTest(HaloTest):
         self.assertTrue(wait_until(lambda: len(recorder.at) >= before + parts),
                         f'{len(recorder.at)} parts, {before} before; ended: {recorder.ended}')
 
-    def waited(self, probe):
-        """Seconds that the probe had to wait for the processor, or stood still, at most from one
-        frame to the next: by so much anything of its may come later."""
-        return probe.status()['waited'] / 1e6
-
     def save(self, recorder, name):
         return self.save_bytes(recorder.stop(), name)
 
@@ -365,12 +360,10 @@ class Frames(ViewerTest):
         pixels, files = good.pixels(kept[0][0]), probe.files()
 
         def measure():
-            times = []
+            made = probe.status()['made']
             for _ in range(50):
-                frame = good.frame()
-                times.append(frame.pts / 1e9)
-                good.release(frame)
-            self.assert_no_gap([b - a for a, b in zip(times, times[1:])], 0.3 + self.waited(probe))
+                good.release(good.frame())
+            self.assertLess(probe.status()['made'] - made, 60, 'it has missed some')
         self.best_of(measure)
         self.assertEqual(good.pixels(kept[0][0]), pixels, 'a picture that is held changed')
         self.assertGreater(probe.socket()['dropped_packets'], 100)
