@@ -77,6 +77,7 @@ class Whole(DaemonTest):
             with open(f'/proc/{pid}/cmdline', 'rb') as file:
                 self.assertNotIn(secret.encode(), file.read())
         self.assertNotIn(secret, daemon.logged())
+        self.assertNotIn(secret, call([HALOD, '--dump-config', daemon.config]).decode())
 
     def check_snapshots(self, daemon):
         for form, head in (('png', b'\x89PNG'), ('jpg', b'\xff\xd8')):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# HTTP as processes serve it: its description, addresses of this machine and of cameras, TLS, what is
-# kept over a restart, and live media. Roles, sessions, calls and settings that are kept are lists in
-# tests/world/events (http-*.events, keep.events).
+# HTTP as processes serve it: its description, addresses of this machine, TLS, what is kept over a
+# restart, and live media. Roles, sessions, calls, what each role is told and settings that are kept
+# are lists in tests/world/events (http-*.events, addresses.events, keep.events).
 import base64
 import http.client
 import json
@@ -171,76 +171,6 @@ class Reach(ApiTest):
             file.write('{"users": {"anna": {"role": "king", "hash": "x"}}, "tokens": {}}')
         with self.assertRaisesRegex(AssertionError, 'users.json is damaged'):
             self.begin(code=78)
-
-
-class Addresses(ApiTest):
-    """What of inputs and outputs each role sees."""
-
-    SECRET = 'tlJwpbo6X'
-    URLS = ('rtsp://{}/user=admin&password={}&channel=1', 'http://{}/a?%70assword={}',
-            'http://{}/v.cgi?loginuse=admin&loginpas={}', 'srt://{}?passphrase={}0123',
-            'rtsp://{}/user=admin_password={}_channel=1.sdp', 'http://{}/{}/video')
-
-    def begin_all(self):
-        """Cameras behind addresses with passwords, of which none listens; a file; a mask."""
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            place = f'127.0.0.1:{probe.getsockname()[1]}'
-        self.urls = [url.format(place, self.SECRET) for url in self.URLS]
-        self.urls.append(f'rtsp://me:{self.SECRET}@{place}/x')
-        self.mask = self.path('my mask.png')
-        call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', 'color=white:size=320x240', '-frames:v',
-              '1', self.mask])
-        self.daemon = self.begin({
-            **{f'u{i}': {'input': url, 'filters': 'solid', 'outputs': [{'null': True}]}
-               for i, url in enumerate(self.urls)},
-            'lost': {'input': self.path('no file.mp4'), 'filters': 'solid',
-                     'outputs': [{'unix': self.path('lost one.ts')}]},
-            'masked': {'input': 'test:size=320x240:rate=5', 'privacy': 'changed',
-                       'filters': f'solid=region=mask {self.mask}', 'outputs': [{'null': True}]}})
-        for name, role in (('anna', 'admin'), ('otto', 'operate'), ('vera', 'view')):
-            self.add(self.daemon, name, role)
-        self.until(lambda: all(self.daemon.status(name)['why'] for name in
-                               ('lost', *(f'u{i}' for i in range(len(self.urls))))))
-        self.daemon.wait_state('masked', 'running')
-
-    def seen_by(self, user):
-        """Everything that this user can ask for, as text."""
-        page = self.browser(user)
-        answers = [page.ask(path)[2].decode() for path in
-                   ('/', '/api/streams', '/metrics', '/healthz', '/api/openapi.json')]
-        answers += [json.dumps(page.call(*method)[1]) for method in (
-            ('Status',), ('List',), ('History',), ('Facts',))]
-        answers += [json.dumps(page.call(method, name='no/such')[1]) for method in ('Status', 'Start')]
-        return '\n'.join(answers)
-
-    def test_what_each_role_sees(self):
-        self.begin_all()
-        seen = {user: self.seen_by(user) for user in ('vera', 'otto', 'anna')}
-        for user, text in seen.items():
-            self.assertNotIn(self.SECRET, text, user)
-        self.assertNotIn(self.SECRET, self.daemon.logged())
-        self.assertNotIn(self.SECRET, call([HALOD, '--dump-config', self.daemon.config]).decode())
-        self.assertEqual({self.daemon.status(f'u{i}')['input'] for i in (1, 2, 5)},
-                         {'http://127.0.0.1/***'})
-        words = self.folder, 'no file', 'file.mp4', 'lost one', 'my mask', 'mask.png'
-        for word in words:
-            self.assertNotIn(word, seen['vera'])
-        for word in words[1:4]:
-            self.assertNotIn(word, seen['otto'])
-        self.assertIn(f'solid=region=mask {self.mask}', seen['otto'], 'cannot be changed without it')
-        self.assertIn(self.folder, seen['anna'])
-        for user, status in (('vera', 403), ('otto', 403), ('anna', 200)):
-            got, answer = self.browser(user).call('Reveal', name='u0')
-            self.assertEqual((got, answer.get('input')),
-                             (status, self.urls[0] if status == 200 else None))
-        page = self.browser('vera')  # who cannot guess names of masks, nor how they begin
-        for name, status in ((self.mask, 200), (self.mask[:-1], 409), ('/', 409), (self.folder, 409)):
-            got, answer = page.call('Check', name='masked', filters=f'solid=region=mask {name}')
-            self.assertEqual(got, status, answer)
-            if status == 409:
-                self.assertEqual(answer['what'],
-                                 'only an administrator can use another mask image')
 
 
 class Described(ApiTest):
