@@ -174,25 +174,6 @@ class Whole(DaemonTest):
         self.assertIn('4 objects replaced by cells so far, which reveal at most 14 bits in all',
                       said)
 
-    def test_a_call_that_waits_behind_an_answer(self):
-        """What ends one call in the midst of a reload does not begin the next one there."""
-        idle = {name: self.stream(name, enabled=False) for name in ('first', 'second', 'kept')}
-        daemon = self.start(idle)
-        watcher = Control(daemon.path)
-        self.addCleanup(watcher.close)
-        watcher.send('Status', {'name': 'first', 'interval': 3600}, more=True)
-        watcher.send('Reload', {})
-        self.assertEqual(watcher.receive()['stream']['state'], 'disabled')
-        daemon.write({'kept': idle['kept']})
-        self.assertEqual(daemon.control('Reload')['removed'], ['first', 'second'])
-        with self.assertRaises(Refused) as refused:
-            while watcher.receive():
-                pass
-        self.assertEqual(refused.exception.error, 'NoSuchStream')
-        self.assertNotIn('nearest: first', str(refused.exception))
-        self.assertEqual(watcher.receive()['removed'], [])
-        self.assertEqual([s['name'] for s in daemon.status()['streams']], ['kept'])
-
     def test_check_config(self):
         """An output that cannot be opened yet is no error; an overlay that is damaged is one."""
         def check(streams, **more):
