@@ -77,8 +77,7 @@ FILES = {
     PIPELINE + 'stream/live.c': (2, BOX),
     PIPELINE + 'stream/live_aside.c': (2, BOX),
     PIPELINE + 'stream/live_cards.c': (2, BOX),
-    PIPELINE + 'stream/live_encodings.c': (2, BOX),
-    PIPELINE + 'stream/live_encode.c': (2, BOX),
+    PIPELINE + 'stream/live_encodings.c': (4, BOX),
     PIPELINE + 'stream/stages.c': (2, BOX),
     PIPELINE + 'stream/live_source.c': (2, BOX),
     PIPELINE + 'stream/live_status.c': (2, BOX),
@@ -146,8 +145,6 @@ KNOWN = {
          'halo_live_encodings_oldest', 'operand', 'holds'),
         ('3013243b: an encoder without a viewer waits for the next one',
          'halo_live_watch', 'drop', 'wake_for_card'),
-    ),
-    PIPELINE + 'stream/live_encode.c': (
         ('9764049e: newer frames are encoded behind older ones that the encoder holds',
          'begin_taken', 'drop', 'settle'),
         ('f8e1d627: a frame does not count while it is encoded', 'run', 'later', 'begin_taken'),
