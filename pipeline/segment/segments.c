@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The segments of a run (segments.h). */
-#include "config/base/thread.h"
-#include "pipeline/segment/segments_private.h"
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pipeline/segment/segments.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <libavutil/mem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +15,55 @@
 
 #include "config/base/atomic_file.h"
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "pipeline/base/path.h"
+#include "pipeline/detect/detections.h"
 #include "pipeline/segment/manifest.h"
 
 enum { LOCK_TRIES = 50 };
 
 /* Says that the job was submitted (daemon/cli/job/job_submit.c). */
 #define MARK "submitted.json"
+
+enum state {
+    WAITING,
+    TAKEN, /* by a worker */
+    DONE,
+    ELSEWHERE, /* of a job: not this process's */
+};
+
+struct entry {
+    struct halo_segment segment;
+    enum state state;
+    struct halo_part_content content; /* DONE */
+    int64_t began;                    /* TAKEN, in a job: ns, monotonic */
+    char *temporary;                  /* of a job: the name of the part until it is complete */
+};
+
+struct halo_segments {
+    const struct halo_run_settings *settings;
+    void (*notify)(void *arg);
+    void *arg;
+    char *folder, *output;
+    int fd; /* of the folder, which is locked through it, except in a job */
+    json_t *terms;
+    char *seal; /* of the job's manifest */
+    atomic_int stop;
+    struct halo_cut_input reading; /* used by the reader thread */
+    struct halo_segments_job job;  /* const once streams run */
+    /* Guarded by lock: */
+    struct halo_mutex lock;
+    struct halo_cond changed;
+    struct entry *entry;
+    int count, room;
+    int next;    /* no segment before it is WAITING */
+    bool listed; /* the list is complete */
+    enum halo_segments_end end;
+    struct halo_cut_input input;
+    int64_t inode;             /* of the file that becomes OUT; 0: none yet */
+    struct halo_mutex writing; /* held while the manifest is written; taken before `lock` */
+};
 
 /* ---- the folder ---- */
 
@@ -36,7 +76,8 @@ char *halo_segments_folder_of(const struct halo_run_settings *settings)
     return folder;
 }
 
-char *halo_segments_path(const struct halo_segments *s, int number, const char *suffix)
+/* Returns the name of a file of the segment, such as 000007.part; NULL if memory runs out. */
+static char *segment_path(const struct halo_segments *s, int number, const char *suffix)
 {
     char *path;
     return asprintf(&path, "%s/%06d.%s", s->folder, number, suffix) < 0 ? NULL : path;
@@ -202,10 +243,10 @@ end:
     return code;
 }
 
-static json_t *describe_entry(const struct halo_segment_entry *e)
+static json_t *describe_entry(const struct entry *e)
 {
     json_t *ret = halo_manifest_segment(&e->segment);
-    if (e->state == HALO_SEGMENT_DONE)
+    if (e->state == DONE)
         json_object_set_new(ret, "part",
                             json_pack("{s:I, s:o}", "frames", (json_int_t)e->content.frames, "hash",
                                       halo_manifest_hash(&e->content.hash)));
@@ -271,8 +312,10 @@ static int open_folder(struct halo_segments *s, struct halo_error *err)
     return code;
 }
 
-int halo_segments_create_state(struct halo_segments **ret, const struct halo_run_settings *settings,
-                               json_t *terms, struct halo_error *err)
+/* Allocates the state for settings->output; terms is taken over, also on failure. Returns 0, or
+ * -errno with err filled. */
+static int create_state(struct halo_segments **ret, const struct halo_run_settings *settings,
+                        json_t *terms, struct halo_error *err)
 {
     struct halo_segments *s = av_mallocz(sizeof *s);
     if (!s) {
@@ -296,7 +339,7 @@ int halo_segments_open(struct halo_segments **ret, const struct halo_run_setting
                        const struct halo_chain *chain, struct halo_error *err)
 {
     struct halo_segments *s;
-    int code = halo_segments_create_state(&s, settings, halo_manifest_terms(settings, chain), err);
+    int code = create_state(&s, settings, halo_manifest_terms(settings, chain), err);
     if (code < 0)
         return code;
     code = open_folder(s, err);
@@ -488,12 +531,13 @@ int halo_segments_note_output(struct halo_segments *s, int64_t inode, struct hal
 
 /* ---- the list ---- */
 
-struct halo_segment_entry *halo_segments_add(struct halo_segments *s,
-                                             const struct halo_segment_entry *entry)
+/* Adds a segment to the list. Call this with the lock held, or before there are other threads.
+ * Returns NULL if memory runs out. */
+static struct entry *add_segment(struct halo_segments *s, const struct entry *entry)
 {
     if (s->count == s->room) {
         const int room = s->room ? 2 * s->room : 16;
-        struct halo_segment_entry *grown = realloc(s->entry, (size_t)room * sizeof *grown);
+        struct entry *grown = realloc(s->entry, (size_t)room * sizeof *grown);
         if (!grown)
             return NULL;
         s->entry = grown;
@@ -511,11 +555,39 @@ static int fail_stale(const struct halo_segments *s, const char *path, struct ha
         path, s->settings->source.input);
 }
 
-int halo_segments_look(struct halo_segments *s, struct halo_segment_entry *e)
+int halo_segments_load_detections(struct halo_segments *s, int number, struct halo_detections *ret)
+{
+    char *path = segment_path(s, number, "detections");
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, &s->entry[number].segment);
+    const int code = path ? halo_detections_load(ret, path, id.hash.byte) : -ENOMEM;
+    free(path);
+    return code;
+}
+
+static void note_content(struct entry *e, const struct halo_detections *d)
+{
+    e->content.frames = d->frames;
+    memcpy(e->content.hash.byte, d->hash, sizeof e->content.hash.byte);
+}
+
+static int look_at_detections(struct halo_segments *s, struct entry *e)
+{
+    struct halo_detections d;
+    const int code = halo_segments_load_detections(s, e->segment.number, &d);
+    if (code < 0)
+        return code;
+    note_content(e, &d);
+    halo_detections_finish(&d);
+    return 0;
+}
+
+/* Whether the part exists already: returns 0 if it is complete, and e->content is filled; -EBADMSG
+ * if it is damaged, -ESTALE if it was made from something else, -ENOENT, or another -errno. */
+static int look_at_part(struct halo_segments *s, struct entry *e)
 {
     if (s->job.detects)
-        return halo_segments_look_at_detections(s, e);
-    char *path = halo_segments_path(s, e->segment.number, "part");
+        return look_at_detections(s, e);
+    char *path = segment_path(s, e->segment.number, "part");
     if (!path)
         return -ENOMEM;
     const struct halo_part_id id = halo_manifest_part_id(s->terms, &e->segment);
@@ -525,13 +597,13 @@ int halo_segments_look(struct halo_segments *s, struct halo_segment_entry *e)
 }
 
 /* Whether the earlier run encoded the segment. */
-static int find_part(struct halo_segments *s, struct halo_segment_entry *e, struct halo_error *err)
+static int find_part(struct halo_segments *s, struct entry *e, struct halo_error *err)
 {
-    char *path = halo_segments_path(s, e->segment.number, "part");
+    char *path = segment_path(s, e->segment.number, "part");
     if (!path)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int code = halo_segments_look(s, e);
-    e->state = code == 0 ? HALO_SEGMENT_DONE : HALO_SEGMENT_WAITING;
+    int code = look_at_part(s, e);
+    e->state = code == 0 ? DONE : WAITING;
     if (code == -EBADMSG)
         halo_log(HALO_LOG_WARNING, "%s: is damaged and is encoded again", path);
     if (code == -ESTALE)
@@ -547,12 +619,12 @@ static int find_part(struct halo_segments *s, struct halo_segment_entry *e, stru
 static int found(void *arg, const struct halo_segment *segment, struct halo_error *err)
 {
     struct halo_segments *s = arg;
-    struct halo_segment_entry e = {.segment = *segment};
+    struct entry e = {.segment = *segment};
     int code = s->settings->resume ? find_part(s, &e, err) : 0;
     if (code < 0)
         return code;
     halo_lock(&s->lock);
-    const struct halo_segment_entry *place = halo_segments_add(s, &e);
+    const struct entry *place = add_segment(s, &e);
     if (place)
         s->input = s->reading;
     halo_cond_broadcast(&s->changed);
@@ -577,11 +649,11 @@ int halo_segments_read_input(struct halo_segments *s, struct halo_error *err)
 bool halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
 {
     halo_lock(&s->lock);
-    while (s->next < s->count && s->entry[s->next].state != HALO_SEGMENT_WAITING)
+    while (s->next < s->count && s->entry[s->next].state != WAITING)
         s->next++;
     const bool found = s->next < s->count;
     if (found) {
-        s->entry[s->next].state = HALO_SEGMENT_TAKEN;
+        s->entry[s->next].state = TAKEN;
         s->entry[s->next].began = halo_now_ns();
         *ret = s->entry[s->next].segment;
     }
@@ -596,11 +668,198 @@ void halo_segments_count(struct halo_segments *s, struct halo_segments_count *re
     if (s->count > 0)
         ret->pixels = (int64_t)s->input.width * s->input.height;
     for (int i = 0; i < s->count; i++)
-        if (s->entry[i].state == HALO_SEGMENT_DONE) {
+        if (s->entry[i].state == DONE) {
             ret->done++;
             ret->frames += s->entry[i].content.frames;
         }
     halo_unlock(&s->lock);
+}
+
+/* ---- a job ----
+ * Several processes encode its segments. Nothing is locked, because they may be on machines whose
+ * shared folder has no locks: a part is renamed when it is complete, and two processes that encode
+ * the same segment write the same bytes. */
+
+static int list_segments(struct halo_segments *s, const json_t *manifest, struct halo_error *err)
+{
+    size_t i;
+    json_t *json;
+    json_array_foreach (json_object_get(manifest, "segments"), i, json) {
+        struct entry e = {.state = ELSEWHERE};
+        if (halo_manifest_read_segment(json, (int)i, &e.segment) < 0)
+            return halo_fail(err, -EBADMSG, "%s: segment %zu of the manifest is malformed",
+                             s->folder, i);
+        if (!add_segment(s, &e))
+            return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    s->listed = true;
+    return 0;
+}
+
+int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_settings *settings,
+                           const json_t *manifest, const struct halo_segments_job *job,
+                           struct halo_error *err)
+{
+    struct halo_segments *s;
+    json_t *terms = json_incref(json_object_get(manifest, "terms"));
+    int code = create_state(&s, settings, terms, err);
+    if (code < 0)
+        return code;
+    const char *seal = json_string_value(json_object_get(manifest, "seal"));
+    s->job = *job;
+    s->seal = strdup(seal ? seal : ""); /* none while it is being split */
+    s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    code = !s->seal    ? halo_fail(err, -ENOMEM, "out of memory")
+           : s->fd < 0 ? halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno))
+                       : list_segments(s, manifest, err);
+    if (code < 0)
+        halo_segments_close(s, false);
+    else
+        *ret = s;
+    return code;
+}
+
+static int fail_look(const struct halo_segments *s, int number, int code, struct halo_error *err)
+{
+    char *path = segment_path(s, number, s->job.detects ? "detections" : "part");
+    if (!path)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    code = s->job.detects ? halo_detections_fail(path, code, err)
+                          : halo_fail(err, code, "%s: cannot be read: %s", path, strerror(-code));
+    free(path);
+    return code;
+}
+
+int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
+                       struct halo_error *err)
+{
+    struct entry *e = &s->entry[number];
+    const int code = look_at_part(s, e);
+    *ret_damaged = code == -EBADMSG || code == -ESTALE;
+    if (code < 0 && code != -ENOENT && !*ret_damaged)
+        return fail_look(s, number, code, err);
+    e->state = code == 0 ? DONE : WAITING;
+    return code < 0;
+}
+
+void halo_segments_need(struct halo_segments *s, int number)
+{
+    s->entry[number].state = WAITING;
+}
+
+/* Remembers the name of a part that was begun, for halo_segments_give_up(). */
+static void note_temporary(struct halo_segments *s, int number, const char *name)
+{
+    char *copy = strdup(name);
+    halo_lock(&s->lock);
+    free(s->entry[number].temporary);
+    s->entry[number].temporary = copy;
+    halo_unlock(&s->lock);
+}
+
+void halo_segments_give_up(struct halo_segments *s)
+{
+    halo_lock(&s->lock);
+    for (int i = 0; i < s->count; i++)
+        if (s->entry[i].temporary)
+            unlink(s->entry[i].temporary);
+    halo_unlock(&s->lock);
+}
+
+int halo_segments_check(struct halo_segments *s, const char *path, const struct halo_joined *joined,
+                        struct halo_error *err)
+{
+    return s->job.check ? s->job.check(s->job.arg, path, joined, err) : 0;
+}
+
+/* For people: the part does not need it. */
+static void write_record(const struct halo_segments *s, const struct entry *e)
+{
+    char *path = segment_path(s, e->segment.number, s->job.detects ? "detect.json" : "json");
+    json_t *record = json_deep_copy(s->job.facts);
+    const double seconds = (double)(halo_now_ns() - e->began) / 1e9;
+    json_object_set_new(record, "frames", json_integer((json_int_t)e->content.frames));
+    json_object_set_new(record, "seconds", json_real(seconds));
+    json_object_set_new(record, "hash", halo_manifest_hash(&e->content.hash));
+    const int code = path && record ? halo_manifest_save(record, path) : -ENOMEM;
+    if (code < 0)
+        halo_log(HALO_LOG_WARNING, "%s: the record of segment %d cannot be written: %s", s->folder,
+                 e->segment.number, strerror(-code));
+    json_decref(record);
+    free(path);
+}
+
+bool halo_segments_are_of_job(const struct halo_segments *s)
+{
+    return s->job.facts != NULL;
+}
+
+bool halo_segments_detects(const struct halo_segments *s)
+{
+    return s->job.detects;
+}
+
+const struct halo_detections *halo_segments_detections(const struct halo_segments *s)
+{
+    return s->job.detections;
+}
+
+struct halo_frozen *halo_segments_frozen(const struct halo_segments *s)
+{
+    return s->job.frozen;
+}
+
+static void say_faster(const struct entry *e)
+{
+    halo_log(HALO_LOG_INFO, "segment %d: another process finished it first", e->segment.number);
+}
+
+static bool is_merged(const struct halo_segments *s)
+{
+    char *path;
+    if (asprintf(&path, "%s/" HALO_SEGMENTS_ALL_DETECTIONS, s->folder) < 0)
+        return false;
+    halo_refresh_folder(path);
+    const bool ret = access(path, F_OK) == 0;
+    free(path);
+    return ret;
+}
+
+/* Writes what detectors answered, unless another process has. */
+static int keep_detections(struct halo_segments *s, struct entry *e,
+                           struct halo_detections *detections, struct halo_error *err)
+{
+    if (look_at_part(s, e) == 0) {
+        say_faster(e);
+        return 0;
+    }
+    char *path = segment_path(s, e->segment.number, "detections");
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, &e->segment);
+    memcpy(detections->id, id.hash.byte, sizeof detections->id);
+    const int code = path ? halo_detections_save(detections, path, false, err)
+                          : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        note_content(e, detections);
+    if (code >= 0 && !is_merged(s))
+        write_record(s, e);
+    else if (code >= 0) /* merge may have looked before it was there */
+        unlink(path);
+    free(path);
+    return code;
+}
+
+/* Completes the part of a segment of a job, unless another process has. */
+static int finish_job(struct halo_segments *s, struct entry *e, struct halo_part_writer *part,
+                      int64_t frames, struct halo_error *err)
+{
+    if (look_at_part(s, e) == 0) {
+        say_faster(e);
+        return 0;
+    }
+    const int code = halo_part_finish(part, frames, &e->content, err);
+    if (code >= 0)
+        write_record(s, e);
+    return code;
 }
 
 /* ---- parts ---- */
@@ -609,29 +868,29 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
                          const AVCodecParameters *par, struct halo_part_writer **ret,
                          struct halo_error *err)
 {
-    char *path = halo_segments_path(s, segment->number, "part");
+    char *path = segment_path(s, segment->number, "part");
     if (!path)
         return halo_fail(err, -ENOMEM, "out of memory");
     const struct halo_part_id id = halo_manifest_part_id(s->terms, segment);
     const int code = halo_part_create(ret, path, &id, par, err);
     if (code >= 0 && s->job.facts)
-        halo_segments_note_temporary(s, segment->number, halo_part_temporary(*ret));
+        note_temporary(s, segment->number, halo_part_temporary(*ret));
     free(path);
     return code;
 }
 
-static struct halo_segment_entry entry_of(struct halo_segments *s, int number)
+static struct entry entry_of(struct halo_segments *s, int number)
 {
     halo_lock(&s->lock);
-    const struct halo_segment_entry ret = s->entry[number];
+    const struct entry ret = s->entry[number];
     halo_unlock(&s->lock);
     return ret;
 }
 
-static void set_done(struct halo_segments *s, struct halo_segment_entry *done)
+static void set_done(struct halo_segments *s, struct entry *done)
 {
     halo_lock(&s->lock);
-    done->state = HALO_SEGMENT_DONE;
+    done->state = DONE;
     s->entry[done->segment.number] = *done;
     halo_cond_broadcast(&s->changed);
     halo_unlock(&s->lock);
@@ -639,15 +898,15 @@ static void set_done(struct halo_segments *s, struct halo_segment_entry *done)
 
 void halo_segments_set_done(struct halo_segments *s, int number)
 {
-    struct halo_segment_entry done = entry_of(s, number);
+    struct entry done = entry_of(s, number);
     set_done(s, &done);
 }
 
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err)
 {
-    struct halo_segment_entry done = entry_of(s, segment->number);
-    const int code = s->job.facts ? halo_segments_finish_job(s, &done, part, frames, err)
+    struct entry done = entry_of(s, segment->number);
+    const int code = s->job.facts ? finish_job(s, &done, part, frames, err)
                                   : halo_part_finish(part, frames, &done.content, err);
     if (code < 0)
         return code;
@@ -658,8 +917,8 @@ int halo_segments_finish(struct halo_segments *s, const struct halo_segment *seg
 int halo_segments_finish_detections(struct halo_segments *s, const struct halo_segment *segment,
                                     struct halo_detections *detections, struct halo_error *err)
 {
-    struct halo_segment_entry done = entry_of(s, segment->number);
-    const int code = halo_segments_keep_detections(s, &done, detections, err);
+    struct entry done = entry_of(s, segment->number);
+    const int code = keep_detections(s, &done, detections, err);
     if (code >= 0)
         set_done(s, &done);
     return code;
@@ -671,7 +930,7 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
 {
     halo_lock(&s->lock);
     while (s->end == HALO_SEGMENTS_GO_ON &&
-           !(number < s->count && s->entry[number].state == HALO_SEGMENT_DONE) &&
+           !(number < s->count && s->entry[number].state == DONE) &&
            !(s->listed && number >= s->count))
         halo_cond_wait(&s->changed, &s->lock, INT64_MAX);
     const enum halo_segments_end end = s->end;
@@ -681,7 +940,7 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
         return halo_fail(err, -ECANCELED, "a segment failed");
     if (end == HALO_SEGMENTS_SHORT || over)
         return 0;
-    char *path = halo_segments_path(s, number, "part");
+    char *path = segment_path(s, number, "part");
     const int code = path ? halo_part_open(ret, path, par, order, err)
                           : halo_fail(err, -ENOMEM, "out of memory");
     free(path);
