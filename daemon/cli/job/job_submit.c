@@ -26,102 +26,12 @@ static const struct halo_job_engine_row *const engines[] = {
 
 /* The first only if detectors are needed, the second also for the cells of hide. */
 static const struct halo_job_step steps[] = {
-    {"detect", "-detect", true},
-    {"merge", "-merge", false},
-    {"segment", "", true},
-    {"join", "-join", false},
+    {"detect", "-detect", .shares = true, .detects = true},
+    {"merge", "-merge"},
+    {"segment", "", .shares = true},
+    {"join", "-join"},
 };
 enum { STEPS = sizeof steps / sizeof *steps, MERGED = 2 /* those until then */ };
-
-void halo_job_quote(const char *word, FILE *to)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:=@_";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        fputs(word, to);
-        return;
-    }
-    putc('\'', to);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", to);
-        else
-            putc(*word, to);
-    putc('\'', to);
-}
-
-const char **halo_job_words(const struct halo_job_submission *s, const struct halo_job_step *step,
-                            const char *last)
-{
-    static const char *const option[] = {"--faces", "--people"};
-    int n = 0;
-    const char **ret = calloc((size_t)s->jobs + 12, sizeof *ret);
-    if (!ret)
-        return NULL;
-    ret[n++] = s->program;
-    ret[n++] = "job";
-    ret[n++] = step->command;
-    if (step->shares) {
-        ret[n++] = "--of";
-        ret[n++] = s->of;
-    }
-    for (int find = 0; find < HALO_FINDS && step == steps; find++)
-        if (s->options->detector[find]) {
-            ret[n++] = option[find];
-            ret[n++] = s->options->detector[find];
-        }
-    for (int i = 0; i < s->jobs; i++)
-        ret[n++] = s->job[i].folder;
-    ret[n] = last;
-    return ret;
-}
-
-void halo_job_print_command(const struct halo_job_submission *s, const struct halo_job_step *step,
-                            FILE *to)
-{
-    const char **words = halo_job_words(s, step, NULL);
-    for (const char **word = words; word && *word; word++) {
-        if (word > words)
-            putc(' ', to);
-        halo_job_quote(*word, to);
-    }
-    free(words);
-}
-
-/* Returns whether there was anything to note. */
-static bool note_step(const struct halo_job_submission *s, const char *command, int code)
-{
-    bool ret = false;
-    const struct halo_job_share all = {.step = 1};
-    for (int i = 0; i < s->jobs; i++) {
-        halo_job_note_failure(&s->job[i], command, &all, code, true, NULL);
-        json_t *failures = halo_job_failures(&s->job[i]);
-        ret |= json_array_size(failures) > 0;
-        json_decref(failures);
-    }
-    return ret;
-}
-
-int halo_job_fail_task(const struct halo_job_submission *s, const struct halo_job_step *step,
-                       const char *what, int code, struct halo_error *err)
-{
-    for (int i = 0; i < s->steps; i++)
-        if ((!step || step == &s->step[i]) && note_step(s, s->step[i].command, code))
-            break;
-    return halo_fail(err, halo_job_may_succeed(code) ? -EAGAIN : -ECHILD,
-                     "%s ended with status %d: run the same command again to continue", what, code);
-}
-
-double halo_job_pause(int tries)
-{
-    return ldexp(0.25, tries);
-}
-
-int halo_job_workers(const struct halo_job_submission *s)
-{
-    const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return s->options->workers ? s->options->workers : processors > 3 ? processors / 2 : 2;
-}
 
 /* ---- which jobs were submitted ---- */
 

@@ -15,6 +15,7 @@ struct halo_job_step {
     const char *command; /* of halod job */
     const char *suffix;  /* of the submission's name */
     bool shares;         /* an array */
+    bool detects;        /* its tasks are given the detectors */
 };
 
 /* One submission. */
