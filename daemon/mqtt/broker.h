@@ -5,17 +5,24 @@
 #define HALO_MQTT_BROKER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <uv.h>
 
 #include "config/base/error.h"
 #include "config/daemon.h"
-#include "daemon/mqtt/session.h"
 
 /* The pause before a new attempt doubles with each failure, from the first to the last of these. It
  * begins again at the first after a session that lasted for HALO_MQTT_PAUSE_MAX_S. */
 enum { HALO_MQTT_PAUSE_MIN_S = 1, HALO_MQTT_PAUSE_MAX_S = 30 };
 
 struct halo_mqtt_broker;
+
+struct halo_mqtt_message {
+    const char *topic;
+    const void *payload; /* `size` bytes; NULL if size is 0 */
+    size_t size;
+    bool retained; /* it was kept by the broker, and was sent before this connection was made */
+};
 
 struct halo_mqtt_broker_ops {
     void (*accepted)(void *arg); /* a session began: everything has to be published again */
@@ -38,8 +45,10 @@ void halo_mqtt_broker_start(struct halo_mqtt_broker *broker, uv_loop_t *loop);
 /* Called once a second. */
 void halo_mqtt_broker_tick(struct halo_mqtt_broker *broker);
 
-/* See session.h. Without a session, the broker is not idle, and the other functions do nothing. */
+/* Returns whether the broker has accepted the connection, and nothing waits to be sent. */
 bool halo_mqtt_broker_is_idle(const struct halo_mqtt_broker *broker);
+/* Publishes a retained message, or, if text is NULL, removes it. Without a connection, this and
+ * halo_mqtt_broker_subscribe() do nothing; messages are lost if the connection is. */
 void halo_mqtt_broker_publish(struct halo_mqtt_broker *broker, const char *topic, const char *text);
 void halo_mqtt_broker_subscribe(struct halo_mqtt_broker *broker, const char *topic);
 

@@ -2,8 +2,8 @@
  * MQTT, for Home Assistant: publishes the state of each stream, and lets clients of the broker hide
  * streams. docs/mqtt.md lists the topics.
  *
- *   supervisor --events, status--> show.c --topics--> broker.c, session.c --> broker
- *        ^---------- halo_supervisor_hide() <---------- command.c <--------------'
+ *   supervisor --events, status--> mqtt.c --topics--> broker.c --> broker
+ *        ^---- halo_supervisor_hide() <---- mqtt.c <-----------'
  *
  * A client of the broker can add the shutter, which hides everything, and can take away what was
  * added to a stream's chain while halod runs. It cannot change the chain of the settings file. If
