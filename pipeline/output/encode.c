@@ -18,7 +18,6 @@
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
 #include "pipeline/output/encode_choose.h"
-#include "pipeline/output/nvenc.h"
 #include "pipeline/picture/format.h"
 
 enum {

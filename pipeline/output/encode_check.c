@@ -13,9 +13,44 @@
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/output/encode_choose.h"
-#include "pipeline/output/nvenc.h"
 
 enum { MAX_WORDS = 128, X26X_CRF = 51 };
+
+/* Roughly equivalent presets. NULL: there is no equivalent. */
+static const struct preset {
+    const char *nvenc, *x26x, *svtav1;
+} presets[] = {
+    {"p1", "superfast", "12"}, {"p2", "veryfast", "11"},  {"p3", "faster", "10"},
+    {"fast", "fast", "10"},    {"medium", "medium", "8"}, {"p4", "medium", "8"},
+    {"slow", "slow", "6"},     {"p5", "slow", "6"},       {"p6", "slower", "5"},
+    {"p7", "veryslow", "4"},   {"p1", "ultrafast", "13"}, {"p7", "placebo", "3"},
+    {"default", NULL, NULL},   {"hp", NULL, NULL},        {"hq", NULL, NULL},
+    {"bd", NULL, NULL},        {"ll", NULL, NULL},        {"llhq", NULL, NULL},
+    {"llhp", NULL, NULL},      {"lossless", NULL, NULL},  {"losslesshp", NULL, NULL},
+};
+
+bool halo_nvenc_is(const AVCodec *codec)
+{
+    return codec->wrapper_name && !strcmp(codec->wrapper_name, "nvenc");
+}
+
+const char *halo_nvenc_preset(const char *name)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (presets[i].x26x && !strcmp(name, presets[i].x26x))
+            return presets[i].nvenc;
+    return name;
+}
+
+const char *halo_nvenc_software_preset(const char *name, enum AVCodecID id)
+{
+    const bool svtav1 = id == AV_CODEC_ID_AV1;
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (!strcmp(name, presets[i].nvenc) ||
+            (svtav1 && presets[i].x26x && !strcmp(name, presets[i].x26x)))
+            return svtav1 ? presets[i].svtav1 : presets[i].x26x;
+    return name;
+}
 
 /* FFmpeg's name for the key. */
 static const char *option_of(const AVCodec *codec, const char *key)
@@ -83,7 +118,7 @@ static int check(AVCodecContext *c, const char *key, const char *value, struct h
     const double number = av_strtod(value, &end);
     if (*value && !*end)
         return check_number(codec, o, key, value, number, err);
-    if (halo_nvenc_is(codec) && halo_nvenc_maps_preset(value))
+    if (halo_nvenc_is(codec) && halo_nvenc_preset(value) != value)
         return 0;
     return check_word(c, o, key, value, err);
 }

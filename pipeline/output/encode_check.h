@@ -5,6 +5,7 @@
 #define HALO_ENCODE_CHECK_H
 
 #include <libavcodec/avcodec.h>
+#include <stdbool.h>
 
 #include "config/base/error.h"
 
@@ -16,5 +17,13 @@ int halo_encode_check(const char *codec, const char *key, const char *value,
 
 /* Returns 0, or a usage error if the encoder cannot be opened with any settings. */
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err);
+
+bool halo_nvenc_is(const AVCodec *codec);
+
+/* halo_nvenc_preset() returns NVENC's equivalent of a preset of x264 or x265, or name itself if
+ * there is none. halo_nvenc_software_preset() returns the other encoder's equivalent of NVENC's
+ * preset, or of one of x264 for SVT-AV1 (`id`); NULL: it has none. */
+const char *halo_nvenc_preset(const char *name);
+const char *halo_nvenc_software_preset(const char *name, enum AVCodecID id);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "config/base/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/output/encode_check.h"
 #include "pipeline/picture/hw_device.h"
 
 /* Settings for a codec. */
@@ -39,24 +40,6 @@ static const struct reason {
      "this GPU's NVENC does not support this codec, size or pixel format"},
     {"InitializeEncoder failed", "", "this GPU's NVENC does not accept this size or these options"},
 };
-
-/* Roughly equivalent presets. NULL: there is no equivalent. */
-static const struct preset {
-    const char *nvenc, *x26x, *svtav1;
-} presets[] = {
-    {"p1", "superfast", "12"}, {"p2", "veryfast", "11"},  {"p3", "faster", "10"},
-    {"fast", "fast", "10"},    {"medium", "medium", "8"}, {"p4", "medium", "8"},
-    {"slow", "slow", "6"},     {"p5", "slow", "6"},       {"p6", "slower", "5"},
-    {"p7", "veryslow", "4"},   {"p1", "ultrafast", "13"}, {"p7", "placebo", "3"},
-    {"default", NULL, NULL},   {"hp", NULL, NULL},        {"hq", NULL, NULL},
-    {"bd", NULL, NULL},        {"ll", NULL, NULL},        {"llhq", NULL, NULL},
-    {"llhp", NULL, NULL},      {"lossless", NULL, NULL},  {"losslesshp", NULL, NULL},
-};
-
-bool halo_nvenc_is(const AVCodec *codec)
-{
-    return codec->wrapper_name && !strcmp(codec->wrapper_name, "nvenc");
-}
 
 /* The informative part of FFmpeg's line, or the whole text. */
 static void quote(const char *text, char *ret, size_t size)
@@ -94,30 +77,6 @@ static const struct codec *find_codec(enum AVCodecID id)
     return NULL;
 }
 
-static const char *preset_for_nvenc(const char *name)
-{
-    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-        if (presets[i].x26x && !strcmp(name, presets[i].x26x))
-            return presets[i].nvenc;
-    return name;
-}
-
-bool halo_nvenc_maps_preset(const char *name)
-{
-    return preset_for_nvenc(name) != name;
-}
-
-/* NULL: the encoder has no equivalent. */
-static const char *preset_for_software(const char *name, enum AVCodecID id)
-{
-    const bool svtav1 = id == AV_CODEC_ID_AV1;
-    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-        if (!strcmp(name, presets[i].nvenc) ||
-            (svtav1 && presets[i].x26x && !strcmp(name, presets[i].x26x)))
-            return svtav1 ? presets[i].svtav1 : presets[i].x26x;
-    return name;
-}
-
 /* The same settings in NVENC's terms. Its quality 0 means unset, and it has no lossless quality. */
 static struct halo_encoder_settings settings_for_nvenc(const AVCodec *codec,
                                                        const struct halo_encoder_settings *settings)
@@ -129,7 +88,7 @@ static struct halo_encoder_settings settings_for_nvenc(const AVCodec *codec,
     if (ret.crf && !strcmp(ret.crf, "0"))
         ret.crf = "1";
     if (ret.preset)
-        ret.preset = preset_for_nvenc(ret.preset);
+        ret.preset = halo_nvenc_preset(ret.preset);
     return ret;
 }
 
@@ -181,7 +140,7 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
     struct halo_encoder_settings own = *settings;
     const char *was = settings->preset;
     if (was)
-        own.preset = preset_for_software(was, codec->id);
+        own.preset = halo_nvenc_software_preset(was, codec->id);
     const bool changed = was && (!own.preset || strcmp(own.preset, was) != 0);
     halo_log(HALO_LOG_WARNING, "stream %d: %s is not available (%s): %s is used instead%s%s%s%s",
              stream, codec->name, why, software->name,

@@ -4,18 +4,11 @@
 #ifndef HALO_NVENC_H
 #define HALO_NVENC_H
 
-#include <stdbool.h>
-
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/encode.h"
 
 /* The text of halo_encoder_instead() contains this phrase if all NVENC sessions are in use. */
 #define HALO_NVENC_NO_SESSION "session limit reached"
-
-bool halo_nvenc_is(const AVCodec *codec); /* any thread */
-/* Returns whether name is a preset of x264 or x265 for which NVENC has an equivalent. Any
- * thread. */
-bool halo_nvenc_maps_preset(const char *name);
 
 /* Works like halo_encoder_open(), for an NVENC encoder. If the lanes are on the encoder's GPU and
  * the encoder supports the format, the gate leaves its output frames on the GPU

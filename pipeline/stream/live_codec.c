@@ -24,6 +24,7 @@
 #include "pipeline/stream/live_stalls.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/output/encode.h"
+#include "pipeline/output/encode_check.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/picture/format.h"
 

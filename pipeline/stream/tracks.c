@@ -29,6 +29,7 @@
 #include "pipeline/input/nal_units.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/output/container.h"
+#include "pipeline/output/encode_check.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/output/tags.h"
 #include "pipeline/picture/format.h"
