@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "kernels/conv.h"
 #include "kernels/plane.h"
@@ -71,6 +72,7 @@ struct halo_backend_settings {
 
 struct halo_backend; /* an opened backend; used by one thread at a time */
 struct halo_frame;   /* frame.h */
+struct halo_frame_times;
 
 struct halo_backend_ops {
     const char *name; /* the name that the setting `backend: NAME` uses */
@@ -94,6 +96,9 @@ struct halo_backend_ops {
      * suffice. */
     int (*submit)(struct halo_backend *b, const struct halo_frame *frame);
     int (*finish)(struct halo_backend *b);
+    /* NULL: frames are not timed on a device (halo_frame_measure, halo_frame_times). */
+    void (*measure)(struct halo_backend *b);
+    int (*times)(struct halo_backend *b, struct halo_frame_times *ret);
     void *(*memory)(size_t size);
     void (*memory_free)(void *memory);
     /* Returns the text of the last error on b or, if b is NULL, of the error of this thread's last
@@ -105,7 +110,7 @@ struct halo_backend_ops {
 };
 
 /* The first member of every backend's own struct. The backend's open() sets ops and sets the other
- * members to zero; later, backend.c and frame.c manage these other members. */
+ * members to zero; later, backend.c manages these other members. */
 struct halo_backend {
     const struct halo_backend_ops *ops;
     struct halo_tuning *tuning; /* NULL: strategies are chosen in the order of the backend's
@@ -120,8 +125,14 @@ extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated:
 /* halo_backend_find() returns the backend with this name, and halo_strategy_find() the strategy of
  * ops with this name; both return NULL if there is none. */
 const struct halo_backend_ops *halo_backend_find(const char *name);
-const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops,
-                                               const char *name);
+static inline const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops,
+                                                             const char *name)
+{
+    const struct halo_strategy *const *s = ops->strategies;
+    while (*s && strcmp((*s)->name, name) != 0)
+        s++;
+    return *s;
+}
 
 /* Opens a device of the backend. Returns 0, -ENODEV (the device does not exist), -ENOMEM, -EIO (the
  * device failed) or -EINVAL. The caller owns *ret and closes it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The operations of each backend: the rows of halo_backends[] (backend.c). */
+ * The operations of each backend: the rows of halo_backends[] (backends.c). */
 #ifndef HALO_BACKENDS_H
 #define HALO_BACKENDS_H
 

@@ -82,7 +82,7 @@ void halo_fault_begin(const char *list, void (*notify)(const char *words));
 /* Returns the number of fault points in the source code that have been reached so far. */
 int halo_fault_points(void);
 
-/* True if the frame that this thread submits has to hang. Set by frame.c and read by the
+/* True if the frame that this thread submits has to hang. Set by backend.c and read by the
  * backend. */
 extern _Thread_local bool halo_fault_hangs;
 #else

@@ -16,7 +16,6 @@
 enum {
     BANDS_PER_THREAD = 3, /* compensates for late workers and repeats only little halo */
     LEAST_BAND = 16,      /* minimum height, as a multiple of the rows that a band repeats */
-    ALIGNMENT = 64,
 };
 
 struct worker {
@@ -35,17 +34,6 @@ static const struct halo_strategy *const strategies[] = {
     &halo_cpu_rows_base.base, &halo_cpu_running_sums_v3.base, &halo_cpu_running_sums_base.base,
     &halo_cpu_nodes.base,     &halo_cpu_reference.base,       NULL,
 };
-
-void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)
-{
-    if (size <= s->size)
-        return s->data;
-    const size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    free(s->data);
-    s->data = aligned_alloc(ALIGNMENT, rounded);
-    s->size = s->data ? rounded : 0;
-    return s->data;
-}
 
 /* The CPUs that this process may use, which may be fewer than the machine has; 0: unknown. */
 static int usable_cpus(void)

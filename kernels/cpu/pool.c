@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "kernels/cpu/cpu.h"
+
+enum { ALIGNMENT = 64 };
+
 struct worker {
     struct halo_pool *pool;
     pthread_t thread;
@@ -128,4 +132,15 @@ int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count
     const int error = pool->error;
     pthread_mutex_unlock(&pool->mutex);
     return error;
+}
+
+void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)
+{
+    if (size <= s->size)
+        return s->data;
+    const size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    free(s->data);
+    s->data = aligned_alloc(ALIGNMENT, rounded);
+    s->size = s->data ? rounded : 0;
+    return s->data;
 }

@@ -40,18 +40,6 @@ const char *halo_cuda_error_text(const struct halo_backend *b)
     return "built without CUDA";
 }
 
-void halo_cuda_measure(struct halo_backend *b)
-{
-    (void)b;
-}
-
-int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret)
-{
-    (void)b;
-    (void)ret;
-    return -ENOTSUP;
-}
-
 int halo_device_loads(struct halo_device_load *ret, int most)
 {
     (void)ret;
