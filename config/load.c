@@ -175,8 +175,8 @@ static const char *text_for(struct halo_loader *l, const struct halo_option *row
     return NULL;
 }
 
-void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
-                     struct halo_node *node)
+static void loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
+                       struct halo_node *node)
 {
     const char *text = text_for(l, row, node);
     if (!text)
@@ -224,7 +224,7 @@ static void load_key(struct halo_loader *l, const struct halo_section *section, 
     while (key->name && strcmp(key->name, node->key))
         key++;
     if (row)
-        halo_loader_row(l, row, settings, node);
+        loader_row(l, row, settings, node);
     else if (!key->name)
         say_unknown(l, section, node);
     else if (key->refused)

@@ -61,8 +61,6 @@ bool halo_loader_is(struct halo_loader *l, struct halo_node *node, enum halo_nod
  * returns NULL. */
 const char *halo_loader_text(struct halo_loader *l, struct halo_node *node);
 void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *node);
-void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
-                     struct halo_node *node);
 
 /* The keys of a map: those defined by the rows of a table, and those loaded by functions. */
 struct halo_section {
@@ -99,15 +97,9 @@ int halo_loader_finish(struct halo_loader *l);
 /* Explains to the user how to request a chain without filters. */
 #define HALO_HOW_TO_PASS "to pass frames unchanged, set filters: none and privacy: off"
 
-/* Converts a chain, which is written as a scalar or as a list of scalars and maps, to malloc'ed
- * text. If the conversion fails, adds an error and returns NULL. */
-char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
-
 /* Loads the map `detectors` into settings, which points to a struct halo_stream_settings. Keys that
  * the map lacks keep their values. */
 void halo_load_detectors(struct halo_loader *l, void *settings, struct halo_node *node);
-void halo_load_output(struct halo_loader *l, struct halo_output_settings *output,
-                      struct halo_node *node);
 /* Loads a stream, using `defaults` for keys that `node` lacks. Before the call, only the stream's
  * name is set. */
 void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream,

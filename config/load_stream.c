@@ -1,13 +1,433 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loads one stream from its map. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/daemon_tables.h"
 #include "config/encoding.h"
 #include "config/load.h"
+#include "config/output_kinds.h"
 #include "config/source_kinds.h"
+
+/* ---- outputs ---- */
+
+static void check_encoder(struct halo_loader *l, struct halo_node *node, const char *codec,
+                          bool audio)
+{
+    struct halo_error err = {0};
+    if (!l->checks || !l->checks->encoder)
+        return;
+    halo_loader_passes(l, node, l->checks->encoder(codec, audio, &err), err.text);
+}
+
+/* Checks whether the encoder accepts well-formed values. */
+static void check_video(struct halo_loader *l, const struct halo_video_settings *video,
+                        struct halo_node *node)
+{
+    const struct {
+        const char *key, *value;
+    } values[] = {{"bitrate", video->bitrate}, {"crf", video->crf}, {"preset", video->preset}};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const char *key = values[i].key, *value = values[i].value;
+        struct halo_node *at = halo_node_get(node, key);
+        struct halo_error err = {0};
+        if (!at || at->bad || !value || !l->checks || !l->checks->video)
+            continue;
+        const size_t mark = halo_loader_enter(l, key, 0);
+        halo_loader_passes(l, at, l->checks->video(halo_video_codec(video), key, value, &err),
+                           err.text);
+        halo_loader_leave(l, mark);
+    }
+}
+
+static void load_video(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_video_options, {{NULL}}};
+    struct halo_output_settings *output = settings;
+    halo_loader_section(l, &section, &output->video, node, NULL);
+    struct halo_node *codec = halo_node_get(node, "codec");
+    const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
+    const struct halo_viewer_format *format = halo_output_format(output);
+    if (halo_output_is_camera(output))
+        return; /* this output has no encoder */
+    if (!(codec && codec->bad) && !raw && !(format && !format->muxer))
+        check_video(l, &output->video, node);
+    if (!codec || codec->bad || !output->video.codec)
+        return;
+    const size_t mark = halo_loader_enter(l, "codec", 0);
+    if (!strcmp(output->video.codec, "copy"))
+        halo_loader_say(l, codec, "copy would output unfiltered video: use an encoder");
+    else if (!raw)
+        check_encoder(l, codec, output->video.codec, false);
+    halo_loader_leave(l, mark);
+}
+
+/* The rows of an output, and the keys of all kinds. */
+static struct halo_section output_section(void)
+{
+    struct halo_section section = {halo_output_options, {{NULL}}};
+    _Static_assert(HALO_OUTPUT_KINDS + 2 <= sizeof section.key / sizeof *section.key, "all fit");
+    for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++)
+        section.key[kind].name = halo_output_rows[kind]->key;
+    section.key[HALO_OUTPUT_KINDS] = (struct halo_key){"video", load_video, NULL};
+    return section;
+}
+
+/* Whether an output accepts raw frames. For outputs with an unknown format, another error is
+ * reported. */
+static bool takes_raw(const struct halo_output_settings *output)
+{
+    const struct halo_viewer_format *format = halo_output_format(output);
+    return format ? format->raw : halo_output_row(output)->writer == HALO_WRITER_SUPERVISOR;
+}
+
+/* Checks codecs and containers. */
+static void check_coded(struct halo_loader *l, const struct halo_output_settings *output,
+                        struct halo_node *node)
+{
+    struct halo_error err = {0};
+    char list[64];
+    if (!strcmp(halo_video_codec(&output->video), "raw") && !takes_raw(output))
+        halo_loader_say_of(
+            l, node, "video", "'codec: raw' is supported only for the socket formats %s",
+            halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_RAW, "and"));
+    else if (l->checks && l->checks->output)
+        halo_loader_passes(l, node, l->checks->output(output, &err), err.text);
+}
+
+static void check_key(struct halo_loader *l, const struct halo_output_row *row,
+                      struct halo_node *node, const char *key)
+{
+    if (!halo_output_takes(row, key) && halo_node_get(node, key))
+        halo_loader_say_of(l, node, key, "has no effect on outputs of the kind '%s'", row->key);
+}
+
+static void check_keys(struct halo_loader *l, const struct halo_output_row *row,
+                       struct halo_node *node)
+{
+    check_key(l, row, node, "video");
+    for (const struct halo_option *key = halo_output_options; key->name; key++)
+        check_key(l, row, node, key->name);
+    struct halo_node *video = halo_output_takes(row, "video") ? halo_node_get(node, "video") : NULL;
+    for (const struct halo_option *key = halo_video_options; video && key->name; key++)
+        if (!halo_output_takes_video(row, key->name) && halo_node_get(video, key->name))
+            halo_loader_say_of(l, node, "video", "'%s' has no effect on outputs of the kind '%s'",
+                               key->name, row->key);
+}
+
+static void say_places(struct halo_loader *l, const struct halo_node *node)
+{
+    char list[128];
+    size_t length = 0;
+    for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++) {
+        const struct halo_output_row *row = halo_output_rows[kind];
+        const char *before = kind == 0 ? "" : kind < HALO_OUTPUT_KINDS - 1 ? ", " : " and ";
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s:%s", before, row->key,
+                                   row->target == HALO_AT_NOTHING ? " true" : "");
+    }
+    halo_loader_say(l, node, "has no destination: set one of %s", list);
+}
+
+/* The kind of the output, by its only destination; -1: an error was added. */
+static int find_kind(struct halo_loader *l, struct halo_node *node)
+{
+    int found = -1;
+    for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++) {
+        if (!halo_node_get(node, halo_output_rows[kind]->key))
+            continue;
+        if (found >= 0) {
+            halo_loader_say(
+                l, node, "'%s' and '%s' are both set: use a separate output for each destination",
+                halo_output_rows[found]->key, halo_output_rows[kind]->key);
+            return -1;
+        }
+        found = kind;
+    }
+    if (found < 0)
+        say_places(l, node);
+    return found;
+}
+
+static void load_name(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    struct halo_output_settings *output = settings;
+    halo_loader_string(l, &output->target, node);
+    if (output->target)
+        halo_loader_claim(l, node, false, output->target);
+}
+
+static void load_node(struct halo_loader *l, struct halo_output_settings *output,
+                      struct halo_node *node)
+{
+    static const struct halo_option no_rows[] = {{NULL}};
+    static const struct halo_section section = {no_rows, {{"name", load_name, NULL}, {NULL}}};
+    if (!halo_loader_is(l, node, HALO_NODE_MAP))
+        return;
+    halo_loader_section(l, &section, output, node, NULL);
+    if (!halo_node_get(node, "name"))
+        halo_loader_say(
+            l, node,
+            "has no name: set the name that programs show, as in pipewire: {name: \"halod door\"}");
+}
+
+static void load_target(struct halo_loader *l, struct halo_output_settings *output,
+                        struct halo_node *node)
+{
+    const size_t mark = halo_loader_enter(l, node->key, 0);
+    const enum halo_output_target target = halo_output_row(output)->target;
+    if (target == HALO_AT_NOTHING) {
+        const char *text = halo_loader_text(l, node);
+        if (text && strcmp(text, "true"))
+            halo_loader_say(l, node, "must be true");
+    } else if (target == HALO_AT_NODE) {
+        load_node(l, output, node);
+    } else {
+        halo_loader_string(l, &output->target, node);
+        if (output->target && target == HALO_AT_SOCKET)
+            halo_loader_claim_socket(l, node, output->target);
+        else if (output->target)
+            halo_loader_claim(l, node, target == HALO_AT_FILE || target == HALO_AT_DEVICE,
+                              output->target);
+    }
+    halo_loader_leave(l, mark);
+}
+
+static void load_output(struct halo_loader *l, struct halo_output_settings *output,
+                        struct halo_node *node)
+{
+    const struct halo_section section = output_section();
+    if (!halo_loader_is(l, node, HALO_NODE_MAP))
+        return;
+    const int kind = find_kind(l, node);
+    if (kind >= 0) {
+        output->kind = kind;
+        load_target(l, output, halo_node_get(node, halo_output_rows[kind]->key));
+    }
+    const struct halo_output_row *row = halo_output_row(output);
+    halo_loader_section(l, &section, output, node, NULL);
+    if (kind >= 0)
+        check_keys(l, row, node);
+    struct halo_node *audio = halo_node_get(node, "audio");
+    if (audio && output->audio && strcmp(output->audio, "off") && strcmp(output->audio, "copy")) {
+        const size_t mark = halo_loader_enter(l, "audio", 0);
+        check_encoder(l, audio, output->audio, true);
+        halo_loader_leave(l, mark);
+    }
+    const int before = halo_error_list_count(l->errors);
+    if (output->target && row->check)
+        row->check(l, output, node);
+    if (output->target && row->coded && halo_error_list_count(l->errors) == before)
+        check_coded(l, output, node);
+}
+
+/* ---- a stream ---- */
+
+/* ---- chains ---- */
+
+/* Chains in YAML: one string, or a list whose maps are converted to FFmpeg's syntax, in which
+ * quotes and backslashes are interpreted twice (pipeline/filter/chain.c). */
+
+#define WORD   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+#define BLANKS " \n\t\r"
+
+static bool is_word(const char *text)
+{
+    return *text && !text[strspn(text, WORD)];
+}
+
+/* One interpretation removes a backslash before each of its special characters and before blanks at
+ * both ends; the other one reads quotes. */
+static void write_value(FILE *to, const char *value)
+{
+    const bool quoted = strpbrk(value, "\\':,;[]" BLANKS) != NULL;
+    if (quoted)
+        fputc('\'', to);
+    for (const char *s = value; *s; s++) {
+        const bool end = s == value || !s[1];
+        if (strchr("\\':", *s) || (end && strchr(BLANKS, *s)))
+            fputc('\\', to);
+        if (*s == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*s, to);
+    }
+    if (quoted)
+        fputc('\'', to);
+}
+
+/* Writes a value. A mask may be a list, and its rows, too: numbers are then separated by blanks.
+ * False: an error was added. */
+static bool collect(struct halo_loader *l, struct halo_node *node, FILE *to, int depth)
+{
+    if (node->bad)
+        return false;
+    if (node->kind == HALO_NODE_LIST && depth < 2) {
+        for (int i = 0; i < node->count; i++) {
+            if (i)
+                fputc(' ', to);
+            if (!collect(l, node->child[i], to, depth + 1))
+                return false;
+        }
+        return true;
+    }
+    const char *text = halo_loader_text(l, node);
+    if (text)
+        fputs(text, to);
+    return text != NULL;
+}
+
+static bool write_option(struct halo_loader *l, struct halo_node *node, FILE *to)
+{
+    if (!is_word(node->key)) {
+        halo_loader_say(l, node, "the name of an option may contain only letters, digits and _");
+        return false;
+    }
+    char *value = NULL;
+    size_t size;
+    FILE *text = open_memstream(&value, &size);
+    if (!text) {
+        l->no_memory = true;
+        return false;
+    }
+    bool fine = collect(l, node, text, 0);
+    if (fflush(text) || ferror(text)) {
+        l->no_memory = true;
+        fine = false;
+    }
+    fclose(text);
+    if (fine) {
+        fprintf(to, "%s=", node->key);
+        write_value(to, value);
+    }
+    free(value);
+    return fine;
+}
+
+/* {gblur: {sigma: 12}} */
+static bool write_filter(struct halo_loader *l, struct halo_node *node, FILE *to)
+{
+    if (node->count != 1) {
+        halo_loader_say(l, node,
+                        "each map must contain only one filter, as in '- gblur: {sigma: 12}'");
+        return false;
+    }
+    struct halo_node *filter = node->child[0];
+    const size_t mark = halo_loader_enter(l, filter->key, 0);
+    bool fine = is_word(filter->key);
+    if (!fine)
+        halo_loader_say(l, filter, "the name of a filter may contain only letters, digits and _");
+    fputs(filter->key, to);
+    if (fine && !halo_node_is_null(filter)) { /* "- sobel:" has no options */
+        fine = halo_loader_is(l, filter, HALO_NODE_MAP);
+        for (int i = 0; fine && i < filter->count; i++) {
+            const size_t inner = halo_loader_enter(l, filter->child[i]->key, 0);
+            fputc(i ? ':' : '=', to);
+            fine = write_option(l, filter->child[i], to);
+            halo_loader_leave(l, inner);
+        }
+    }
+    halo_loader_leave(l, mark);
+    return fine;
+}
+
+/* columns: whether column numbers refer to text that the user wrote. If not, "column 7: " is
+ * removed from errors. */
+static bool check_chain(struct halo_loader *l, struct halo_node *node, const char *text,
+                        bool columns)
+{
+    struct halo_error err = {0};
+    const int code =
+        l->checks && l->checks->filters ? l->checks->filters(text, HALO_PRIVACY_OFF, &err) : 0;
+    const char *what = columns ? NULL : strstr(err.text, ": ");
+    return halo_loader_passes(l, node, code, what ? what + 2 : err.text);
+}
+
+/* The text of one entry of a list, malloc'ed; NULL: an error was added. */
+static char *read_entry(struct halo_loader *l, struct halo_node *node)
+{
+    const bool is_map = node->kind == HALO_NODE_MAP && !node->bad;
+    char *text = NULL;
+    bool fine = false;
+    if (is_map) {
+        size_t size;
+        FILE *to = open_memstream(&text, &size);
+        if (to) {
+            fine = write_filter(l, node, to);
+            l->no_memory |= fflush(to) || ferror(to);
+            fclose(to);
+        }
+    } else {
+        halo_loader_string(l, &text, node);
+        fine = text != NULL;
+    }
+    l->no_memory |= is_map && !text;
+    if (!text || !fine || !check_chain(l, node, text, !is_map)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static char *read_list(struct halo_loader *l, struct halo_node *list)
+{
+    char *all = NULL;
+    size_t size;
+    FILE *to = open_memstream(&all, &size);
+    if (!to) {
+        l->no_memory = true;
+        return NULL;
+    }
+    bool fine = list->count > 0;
+    if (!fine)
+        halo_loader_say(l, list, "the list is empty (" HALO_HOW_TO_PASS ")");
+    for (int i = 0; i < list->count; i++) {
+        const size_t mark = halo_loader_enter(l, NULL, i);
+        char *text = read_entry(l, list->child[i]);
+        halo_loader_leave(l, mark);
+        if (text)
+            fprintf(to, "%s%s", i ? "," : "", text);
+        fine = fine && text;
+        free(text);
+    }
+    if (fflush(to) || ferror(to)) {
+        l->no_memory = true;
+        fine = false;
+    }
+    fclose(to);
+    /* Each filter is valid, but all together may be too many. */
+    if (fine && list->count > 1 && !check_chain(l, list, all, false))
+        fine = false;
+    if (fine)
+        return all;
+    free(all);
+    return NULL;
+}
+
+/* Converts a chain, which is written as a scalar or as a list of scalars and maps, to malloc'ed
+ * text. If the conversion fails, adds an error and returns NULL. */
+static char *load_chain(struct halo_loader *l, struct halo_node *node)
+{
+    char *text = NULL;
+    if (node->bad)
+        return NULL;
+    if (halo_node_is_null(node)) {
+        halo_loader_say(l, node, "no filters (" HALO_HOW_TO_PASS ")");
+        return NULL;
+    }
+    if (node->kind == HALO_NODE_LIST)
+        return read_list(l, node);
+    if (node->kind == HALO_NODE_MAP) {
+        halo_loader_say(l, node, "must be a string or a list, as in [{gblur: {sigma: 12}}]");
+        return NULL;
+    }
+    halo_loader_string(l, &text, node);
+    if (text && check_chain(l, node, text, true))
+        return text;
+    free(text);
+    return NULL;
+}
 
 /* ---- a camera's settings ---- */
 
@@ -72,14 +492,14 @@ static void load_filters(struct halo_loader *l, void *settings, struct halo_node
 {
     struct halo_stream_settings *stream = settings;
     free(stream->filters);
-    stream->filters = halo_load_chain(l, node);
+    stream->filters = load_chain(l, node);
 }
 
 static void load_rendition_filters(struct halo_loader *l, void *settings, struct halo_node *node)
 {
     struct halo_rendition_settings *rendition = settings;
     free(rendition->filters);
-    rendition->filters = halo_load_chain(l, node);
+    rendition->filters = load_chain(l, node);
 }
 
 static void say_missing(struct halo_loader *l, const struct halo_node *node, const char *key,
@@ -142,7 +562,7 @@ static void load_outputs(struct halo_loader *l, void *settings, struct halo_node
             struct halo_output_settings *output = &stream->output[stream->outputs++];
             halo_options_init(halo_output_options, output);
             halo_options_init(halo_video_options, &output->video);
-            halo_load_output(l, output, node->child[i]);
+            load_output(l, output, node->child[i]);
             nodes += halo_output_formats(output) > 1;
             if (nodes == HALO_MAX_NODES + 1)
                 halo_loader_say(l, node->child[i],
