@@ -3,16 +3,318 @@
 #include "daemon/control/methods.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <libavutil/avutil.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "daemon/access/access.h"
+#include "daemon/control/build.h"
 #include "daemon/control/client.h"
-#include "daemon/control/masks.h"
+#include "daemon/control/facts.h"
 #include "daemon/control/methods_keep.h"
-#include "daemon/control/methods_users.h"
-#include "daemon/control/methods_wait.h"
 #include "daemon/control/varlink.h"
 #include "daemon/link/regions.h"
 #include "kernels/version.h"
+
+/* ---- masks ---- */
+
+/* Which mask images a chain of a client that is no administrator may use: those that the stream
+ * uses already. With others, messages would tell which files exist, and frames would show their
+ * outline. Loop thread only. */
+
+#define ENDS ",:+" /* what ends the name of an image in a chain */
+
+/* A copy without quotes and backslashes, which could hide a word. NULL: out of memory. */
+static char *plain(const char *text)
+{
+    char *copy = strdup(text), *to = copy;
+    for (const char *from = text; copy && *from; from++)
+        if (*from != '\'' && *from != '\\')
+            *to++ = *from;
+    if (copy)
+        *to = '\0';
+    return copy;
+}
+
+/* Whether the chain has this "mask FILE", and not only one that begins like it: the difference
+ * would tell which files exist. */
+static bool has(const char *chain, const char *wanted)
+{
+    const size_t length = strlen(wanted);
+    for (const char *at = chain; (at = strstr(at, wanted)); at++)
+        if (!at[length] || strchr(ENDS, at[length]))
+            return true;
+    return false;
+}
+
+/* Whether one of the stream's chains has this "mask FILE". */
+static bool is_used(const json_t *stream, const char *mask, size_t length)
+{
+    char *wanted = strndup(mask, length);
+    const char *name;
+    json_t *chain, *renditions = json_object_get(stream, "renditions");
+    char *own = plain(json_string_value(json_object_get(stream, HALO_FIELD_FILTERS)));
+    bool used = wanted && own && has(own, wanted);
+    json_object_foreach (renditions, name, chain) {
+        char *text = plain(json_string_value(chain));
+        used |= wanted && text && has(text, wanted);
+        free(text);
+    }
+    free(own);
+    free(wanted);
+    return used;
+}
+
+static bool has_others(const json_t *stream, const char *filters)
+{
+    char *text = plain(filters);
+    bool others = !text;
+    for (const char *at = text; at && (at = strstr(at, "mask")); at += strlen("mask"))
+        others |= !is_used(stream, at, strcspn(at, ENDS));
+    free(text);
+    return others;
+}
+
+/* Returns whether the call, whose parameters have a stream's `name` and `filters`, was refused
+ * because of its mask images. */
+static bool masks_refuse(struct halo_client *client, const json_t *parameters)
+{
+    const char *name = json_string_value(json_object_get(parameters, HALO_FIELD_NAME));
+    const char *filters = json_string_value(json_object_get(parameters, HALO_FIELD_FILTERS));
+    struct halo_error err = {0};
+    if (halo_client_role(client) >= HALO_ROLE_ADMIN || !strstr(filters, "m"))
+        return false;
+    json_t *stream = halo_supervisor_stream(halo_client_all(client)->host.supervisor, name, &err);
+    const bool refused = stream && has_others(stream, filters);
+    json_decref(stream);
+    if (refused)
+        halo_client_refuse(client, HALO_ERROR_REFUSED,
+                           "only an administrator can use another mask image", NULL, NULL);
+    return refused;
+}
+
+/* ---- methods that wait ---- */
+
+static void on_set(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    const json_t *revision = json_object_get(result, HALO_FIELD_REVISION);
+    if (client && err)
+        halo_client_fail(client, err);
+    else if (client)
+        halo_client_answer(client,
+                           revision ? json_pack("{s:O}", HALO_FIELD_REVISION, revision) : NULL, -1);
+}
+
+/* Refuses a change that was made for a chain that has been changed since, or is about to change. */
+static bool is_outdated(struct halo_client *client, const json_t *parameters)
+{
+    const json_t *revision = json_object_get(parameters, HALO_FIELD_REVISION);
+    struct halo_error err = {0};
+    if (!json_is_integer(revision))
+        return false;
+    json_t *now = halo_supervisor_chain(
+        halo_client_all(client)->host.supervisor,
+        json_string_value(json_object_get(parameters, HALO_FIELD_NAME)), &err);
+    const bool same = !now || json_equal(json_object_get(now, HALO_FIELD_REVISION), revision);
+    if (!same)
+        halo_client_refuse_with(client, HALO_ERROR_CHANGED,
+                                "somebody else has changed the filters of this stream",
+                                json_incref(now));
+    json_decref(now);
+    return !same;
+}
+
+static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    if (!client)
+        return;
+    if (err) {
+        halo_client_fail(client, err);
+        return;
+    }
+    json_t *answer = json_object();
+    json_object_set(answer, HALO_FIELD_FORMAT, json_object_get(result, "format"));
+    json_object_set(answer, HALO_FIELD_SIZE, json_object_get(result, "size"));
+    const json_t *fd = json_object_get(result, "fd");
+    halo_client_answer(client, answer, fd ? (int)json_integer_value(fd) : -1);
+}
+
+/* The supervisor has refused the call at once: `code` is negative. */
+static void end(struct halo_pending *pending, int code, const struct halo_error *err)
+{
+    struct halo_client *client = code < 0 ? halo_pending_end(pending) : NULL;
+    if (client)
+        halo_client_fail(client, err);
+}
+
+static void method_set(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    struct halo_pending *pending =
+        is_outdated(client, parameters) ? NULL : halo_client_wait(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_set(halo_client_all(client)->host.supervisor,
+                                halo_parameter_text(parameters, HALO_FIELD_NAME),
+                                halo_parameter_text(parameters, HALO_FIELD_FILTERS), on_set,
+                                pending, &err),
+            &err);
+}
+
+static void method_hide(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const struct halo_hide hide = {halo_parameter_text(parameters, HALO_FIELD_ID),
+                                   halo_parameter_text(parameters, HALO_FIELD_FILTERS)};
+    struct halo_pending *pending =
+        masks_refuse(client, parameters) || is_outdated(client, parameters)
+            ? NULL
+            : halo_client_wait(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_hide(halo_client_all(client)->host.supervisor,
+                                 halo_parameter_text(parameters, HALO_FIELD_NAME), &hide, on_set,
+                                 pending, &err),
+            &err);
+}
+
+static void method_control(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const json_t *value = json_object_get(parameters, HALO_FIELD_VALUE);
+    const struct halo_control_value to = {
+        .control = halo_parameter_text(parameters, HALO_FIELD_CONTROL),
+        .value = (int64_t)json_number_value(value),
+    };
+    struct halo_pending *pending = halo_client_wait(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_control(halo_client_all(client)->host.supervisor,
+                                    halo_parameter_text(parameters, HALO_FIELD_NAME), &to, on_set,
+                                    pending, &err),
+            &err);
+}
+
+static void method_snapshot(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const struct halo_shot shot = {halo_parameter_text(parameters, HALO_FIELD_FORMAT),
+                                   halo_parameter_text(parameters, HALO_FIELD_FILTERS)};
+    struct halo_pending *pending =
+        shot.filters && masks_refuse(client, parameters) ? NULL : halo_client_wait(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_snapshot(halo_client_all(client)->host.supervisor,
+                                     halo_parameter_text(parameters, HALO_FIELD_NAME), &shot,
+                                     on_snapshot, pending, &err),
+            &err);
+}
+
+static void on_facts(void *arg, json_t *facts, const struct halo_error *err)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    if (client && err)
+        halo_client_fail(client, err);
+    else if (client)
+        halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_FACTS, facts), -1);
+}
+
+static void method_facts(struct halo_client *client, json_t *parameters)
+{
+    const struct halo_clients *all = halo_client_all(client);
+    (void)parameters;
+    json_t *base = json_pack("{s:s, s:i, s:s, s:s, s:s}", "version", HALO_VERSION, "pid",
+                             (int)getpid(), "config", all->host.config ? all->host.config : "",
+                             "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
+    struct halo_error err = {0};
+    struct halo_pending *pending = halo_client_wait(client);
+    json_object_set_new(base, "detectors", halo_supervisor_detectors(all->host.supervisor));
+    if (pending)
+        end(pending,
+            halo_facts_gather(all->facts, halo_supervisor_settings(all->host.supervisor), base,
+                              on_facts, pending, &err),
+            &err);
+    else
+        json_decref(base);
+}
+
+/* ---- methods ---- */
+
+/* ---- users ---- */
+
+static struct halo_access *access_of(struct halo_client *client)
+{
+    struct halo_access *access = halo_client_all(client)->host.access;
+    if (!access)
+        halo_client_refuse(client, HALO_ERROR_FAILED, "this daemon has no users", NULL, NULL);
+    return access;
+}
+
+static void on_done(void *arg, const struct halo_access_answer *answer)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    if (!client)
+        return;
+    if (answer->err)
+        halo_client_fail(client, answer->err);
+    else
+        halo_client_answer(
+            client, answer->secret ? json_pack("{s:s}", HALO_FIELD_TOKEN, answer->secret) : NULL,
+            -1);
+}
+
+static void ask(struct halo_client *client, const json_t *parameters, enum halo_access_what what)
+{
+    struct halo_access *access = access_of(client);
+    struct halo_pending *pending = access ? halo_client_wait(client) : NULL;
+    const char *role = halo_parameter_text(parameters, HALO_FIELD_ROLE);
+    const struct halo_access_request request = {
+        .what = what,
+        .name = halo_parameter_text(parameters, HALO_FIELD_NAME),
+        .password = halo_parameter_text(parameters, HALO_FIELD_PASSWORD),
+        .address = "",
+        .role = role ? halo_role_find(role) : HALO_ROLE_NONE,
+    };
+    if (pending)
+        halo_access_ask(access, &request, on_done, pending);
+}
+
+static void method_users(struct halo_client *client, json_t *parameters)
+{
+    const struct halo_access *access = access_of(client);
+    (void)parameters;
+    if (!access)
+        return;
+    json_t *list = halo_users_list(halo_access_users(access));
+    const char *code = halo_access_setup_code(access);
+    if (code)
+        json_object_set_new(list, HALO_FIELD_CODE, json_string(code));
+    halo_client_answer(client, list, -1);
+}
+
+static void method_put_user(struct halo_client *client, json_t *parameters)
+{
+    ask(client, parameters, HALO_ACCESS_PUT_USER);
+}
+
+static void method_remove_user(struct halo_client *client, json_t *parameters)
+{
+    ask(client, parameters, HALO_ACCESS_REMOVE_USER);
+}
+
+static void method_add_token(struct halo_client *client, json_t *parameters)
+{
+    ask(client, parameters, HALO_ACCESS_PUT_TOKEN);
+}
+
+static void method_remove_token(struct halo_client *client, json_t *parameters)
+{
+    ask(client, parameters, HALO_ACCESS_REMOVE_TOKEN);
+}
 
 enum { INTERVAL_MS = 1000 };
 
@@ -111,7 +413,7 @@ static void answer_done(struct halo_client *client, int rc, const struct halo_er
 static void check(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    if (halo_masks_refuse(client, parameters))
+    if (masks_refuse(client, parameters))
         return;
     json_t *answer = halo_supervisor_check(
         supervisor_of(client), halo_parameter_text(parameters, HALO_FIELD_NAME),
@@ -267,7 +569,7 @@ const struct halo_method halo_methods[] = {
      "(revision: int)",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_set},
+     method_set},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_HIDE,
      HALO_ROLE_OPERATE,
@@ -280,7 +582,7 @@ const struct halo_method halo_methods[] = {
      "(revision: int)",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_hide},
+     method_hide},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_CHECK,
      HALO_ROLE_VIEW,
@@ -340,7 +642,7 @@ const struct halo_method halo_methods[] = {
      "()",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_control},
+     method_control},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_REGIONS,
      HALO_ROLE_ADMIN,
@@ -390,7 +692,7 @@ const struct halo_method halo_methods[] = {
      "(format: string, size: int)",
      HALO_ANSWERS_ONE,
      false,
-     halo_method_snapshot},
+     method_snapshot},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RECORD,
      HALO_ROLE_OPERATE,
@@ -428,7 +730,7 @@ const struct halo_method halo_methods[] = {
      "(facts: object)",
      HALO_ANSWERS_ONE,
      false,
-     halo_method_facts},
+     method_facts},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_REVEAL,
      HALO_ROLE_ADMIN,
@@ -449,7 +751,7 @@ const struct halo_method halo_methods[] = {
      "code: ?string)",
      HALO_ANSWERS_ONE,
      false,
-     halo_method_users},
+     method_users},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_PUT_USER,
      HALO_ROLE_ADMIN,
@@ -458,7 +760,7 @@ const struct halo_method halo_methods[] = {
      "()",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_put_user},
+     method_put_user},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_DEL_USER,
      HALO_ROLE_ADMIN,
@@ -467,7 +769,7 @@ const struct halo_method halo_methods[] = {
      "()",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_remove_user},
+     method_remove_user},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_ADD_TOKEN,
      HALO_ROLE_ADMIN,
@@ -476,7 +778,7 @@ const struct halo_method halo_methods[] = {
      "(token: string)",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_add_token},
+     method_add_token},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_DEL_TOKEN,
      HALO_ROLE_ADMIN,
@@ -485,6 +787,6 @@ const struct halo_method halo_methods[] = {
      "()",
      HALO_ANSWERS_ONE,
      true,
-     halo_method_remove_token},
+     method_remove_token},
     {0},
 };
