@@ -21,6 +21,135 @@
 #include "pipeline/base/av.h"
 #include "pipeline/region/mask_image.h"
 
+/* ---- GPUs ---- */
+
+/* How full the GPUs are that this engine's streams use, and the free capacity of all GPUs. The
+ * driver is queried on a libuv worker thread, because it may answer late or never. If a query does
+ * not return, no further one is made. */
+
+enum {
+    EVERY_MS = 2000,
+    LATE_MS = 4000, /* from then on the state is unknown */
+};
+
+struct engine_query {
+    uv_work_t work;
+    struct engine *engine;
+    struct halo_link_gpu gpu[HALO_LINK_GPUS];
+    int gpus;
+};
+
+static void note_gpu(struct engine_query *query, int number)
+{
+    for (int i = 0; i < query->gpus; i++)
+        if (query->gpu[i].number == number)
+            return;
+    if (number >= 0 && query->gpus < HALO_LINK_GPUS)
+        query->gpu[query->gpus++].number = number;
+}
+
+/* GPUs that do not answer are left out. */
+static void ask(uv_work_t *work)
+{
+    struct engine_query *query = work->data;
+    int known = 0;
+    for (int i = 0; i < query->gpus; i++) {
+        struct halo_device_memory memory;
+        if (halo_device_memory((int)query->gpu[i].number, &memory) == 0)
+            query->gpu[known++] = (struct halo_link_gpu){
+                .number = query->gpu[i].number, .used = memory.used, .size = memory.size};
+    }
+    query->gpus = known;
+}
+
+static void asked(uv_work_t *work, int status)
+{
+    struct engine_query *query = work->data;
+    struct engine *engine = query->engine;
+    (void)status;
+    engine->gpus = query->gpus;
+    for (int i = 0; i < query->gpus; i++)
+        engine->gpu[i] = query->gpu[i];
+    engine->query = NULL;
+    free(query);
+}
+
+/* Called by the timer. From time to time, a worker thread asks the driver how much of each GPU's
+ * memory is in use. The loop thread does not ask the driver itself, because the driver might never
+ * answer. */
+static void tick_gpus(struct engine *engine)
+{
+    const uint64_t now = uv_now(&engine->loop);
+    if (engine->query || engine->quitting || (engine->queried && now - engine->queried < EVERY_MS))
+        return;
+    struct engine_query *query = calloc(1, sizeof *query);
+    if (!query)
+        return;
+    for (const struct engine_stream *s = engine->streams; s; s = s->next)
+        note_gpu(query, s->gpu);
+    engine->gpus = query->gpus ? engine->gpus : 0;
+    if (!query->gpus) {
+        free(query);
+        return;
+    }
+    query->engine = engine;
+    query->work.data = query;
+    engine->queried = now;
+    engine->query = query;
+    uv_queue_work(&engine->loop, &query->work, ask, asked);
+}
+
+/* ---- all GPUs of the machine ---- */
+
+struct engine_survey {
+    uv_work_t work;
+    struct engine *engine;
+    struct halo_device_load load[HALO_LINK_GPUS];
+    int gpus;
+};
+
+static void survey(uv_work_t *work)
+{
+    struct engine_survey *survey = work->data;
+    survey->gpus = halo_device_loads(survey->load, HALO_LINK_GPUS);
+}
+
+static void surveyed(uv_work_t *work, int status)
+{
+    struct engine_survey *survey = work->data;
+    struct engine *engine = survey->engine;
+    (void)status;
+    engine->survey = NULL;
+    if (engine->link)
+        halo_link_send(engine->link,
+                       json_pack("{s:s, s:o}", "tell", "gpus", "gpus",
+                                 halo_link_loads_write(survey->load, survey->gpus)),
+                       NULL, 0);
+    free(survey);
+}
+
+/* Reports the free capacity of all GPUs of the machine as soon as the driver returns it. */
+static void survey_gpus(struct engine *engine)
+{
+    struct engine_survey *new = engine->survey ? NULL : calloc(1, sizeof *new);
+    if (!new)
+        return;
+    new->engine = engine;
+    new->work.data = new;
+    engine->survey = new;
+    uv_queue_work(&engine->loop, &new->work, survey, surveyed);
+}
+
+/* Returns the list of GPUs to send over the link; it is empty if the answer to the last query is
+ * overdue. */
+static json_t *report_gpus(const struct engine *engine)
+{
+    const bool late = engine->query && uv_now(&engine->loop) - engine->queried > LATE_MS;
+    return halo_link_gpus_write(engine->gpu, late ? 0 : engine->gpus);
+}
+
+/* ---- the engine ---- */
+
 enum {
     LOOK_MS = 50,     /* interval of checks whether a stopped stream has ended */
     STATS_EVERY = 10, /* ticks: half a second */
@@ -192,7 +321,7 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     if (!strcmp(what, "quit"))
         quit(engine);
     else if (!strcmp(what, "gpus"))
-        engine_gpu_survey(engine);
+        survey_gpus(engine);
     else if (!strcmp(what, "log"))
         halo_log_set_level((enum halo_log_level)halo_json_integer(message, "level", HALO_LOG_QUIET,
                                                                   HALO_LOG_DEBUG, HALO_LOG_INFO));
@@ -283,11 +412,11 @@ static void on_tick(uv_timer_t *timer)
         return;
     for (struct engine_stream *s = engine->streams; s; s = s->next)
         engine_stream_report_stats(s);
-    engine_gpu_tick(engine);
-    halo_link_send(engine->link,
-                   json_pack("{s:s, s:{}, s:o}", "tell", "stats", "streams", "gpus",
-                             engine_gpu_report(engine)),
-                   NULL, 0);
+    tick_gpus(engine);
+    halo_link_send(
+        engine->link,
+        json_pack("{s:s, s:{}, s:o}", "tell", "stats", "streams", "gpus", report_gpus(engine)),
+        NULL, 0);
 }
 
 static int start(struct engine *engine)

@@ -77,7 +77,9 @@ void engine_note(struct engine *engine, json_t *message, const int *fds, int cou
         uv_async_send(&engine->wake);
 }
 
-void engine_wait_sent(struct engine *engine)
+/* Waits for at most a second until the loop has sent everything queued so far. Must not be called
+ * on the loop thread. */
+static void engine_wait_sent(struct engine *engine)
 {
     const int64_t until = halo_now_ns() + 1000000000;
     halo_lock(&engine->lock);

@@ -3,7 +3,6 @@
  *
  *   engine.c         the process, its link, requests from the supervisor
  *   engine_stream.c  one stream, from start to end: live stream, outputs, rings
- *   engine_gpu.c     queries how full the GPUs are
  *   engine_events.c  passes events from its threads to the loop
  *   engine_probe.c   for tests: tries what an attacker might do
  *
@@ -131,26 +130,12 @@ static inline bool engine_stream_runs(const struct engine_stream *stream)
     return stream->phase == ENGINE_RUNNING && stream->live;
 }
 
-/* ---- engine_gpu.c ---- */
-/* Called by the timer. From time to time, a worker thread asks the driver how much of each GPU's
- * memory is in use. The loop thread does not ask the driver itself, because the driver might never
- * answer. */
-void engine_gpu_tick(struct engine *engine);
-/* Reports the free capacity of all GPUs of the machine as soon as the driver returns it. */
-void engine_gpu_survey(struct engine *engine);
-/* Returns the list of GPUs to send over the link; it is empty if the answer to the last query is
- * overdue. */
-json_t *engine_gpu_report(const struct engine *engine);
-
 /* ---- engine_events.c ---- */
 /* callbacks; arg is a struct engine_stream */
 extern const struct halo_live_events engine_events;
 void engine_report_finished(void *arg, const char *path); /* arg is a struct engine_finished */
 /* Queues a message for the loop. Takes ownership of message and duplicates fds. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
-/* Waits for at most a second until the loop has sent everything queued so far. Must not be called
- * on the loop thread. */
-void engine_wait_sent(struct engine *engine);
 json_t *engine_message(const char *what, const char *stream);
 void engine_report_state(struct engine_stream *stream, enum halo_live_state state,
                          const struct halo_error *err);
