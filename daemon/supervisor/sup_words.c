@@ -143,7 +143,7 @@ static void add_others(struct text *text, const struct halo_supervisor *sv)
 
 /* ---- for the service manager ---- */
 
-void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all)
+static void supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all)
 {
     *ret_running = *ret_all = 0;
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
@@ -157,7 +157,7 @@ void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t s
     struct text text = {ret, size};
     const int engines = halo_supervisor_engines(sv);
     int running, all;
-    halo_supervisor_count(sv, &running, &all);
+    supervisor_count(sv, &running, &all);
     ret[0] = '\0';
     if (sv->stopping && engines) {
         add(&text, "stopping: %d engine%s %s still finishing", engines, engines == 1 ? "" : "s",

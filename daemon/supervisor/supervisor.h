@@ -129,7 +129,6 @@ int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settin
 
 /* Sets the log level of this process and of all engines. */
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level);
-void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all);
 
 /* Writes the current status in one line for a service manager, such as "2 streams, 1 filtering on
  * cuda:0, door: no camera". This line changes only when a state changes; it contains no counters
