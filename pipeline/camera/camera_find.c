@@ -6,16 +6,137 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/error.h"
+#include "config/option.h"
 #include "config/pipewire.h"
 #include "pipeline/camera/camera_pipewire.h"
-#include "pipeline/camera/camera_wish.h"
 #include "pipeline/camera/watch.h"
 #include "pipeline/pipewire/socket.h"
+
+/* ---- what is wished ---- */
+
+/* The description of a camera in an input such as "v4l2:serial=S:index=1". */
+struct camera_wish {
+    char *serial, *path, *name; /* NULL: any */
+    int index;
+};
+
+static const char WORDS[] = "v4l2:";
+
+static const struct halo_option wishes[] = {
+    {"serial", NULL, HALO_OPTION_STRING, offsetof(struct camera_wish, serial),
+     .help = "serial number of the USB device"},
+    {"path", NULL, HALO_OPTION_STRING, offsetof(struct camera_wish, path),
+     .help = "the camera's port: a USB port such as 1-2.3, or udev's ID_PATH"},
+    {"name", NULL, HALO_OPTION_STRING, offsetof(struct camera_wish, name),
+     .help = "part of the camera's name"},
+    {"index", NULL, HALO_OPTION_INT, offsetof(struct camera_wish, index), 0, 0, 255,
+     .help = "number of the video node among all nodes of the camera"},
+    {NULL},
+};
+
+/* Returns whether input begins with "v4l2:" and therefore describes a camera. */
+static bool wish_is(const char *input)
+{
+    return !strncmp(input, WORDS, strlen(WORDS));
+}
+
+/* Splits only before "word=", because ID_PATH contains colons itself. */
+static char *next_word(char *text)
+{
+    for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
+        const size_t length = strcspn(at + 1, "=:");
+        if (at[1 + length] == '=' && length > 0)
+            return at;
+    }
+    return NULL;
+}
+
+static int parse_word(struct camera_wish *wish, const char *word, struct halo_error *err)
+{
+    const char *value = strchr(word, '=');
+    const size_t length = value ? (size_t)(value - word) : strlen(word);
+    const struct halo_option *row = halo_option_find(wishes, word, length);
+    if (!row) {
+        char near[HALO_NEAREST_WORDS];
+        return halo_fail_usage(err, "%s has no key %.*s: use serial=, path=, name= or index=%s",
+                               WORDS, (int)length, word,
+                               halo_option_nearest_words(near, wishes, word, length));
+    }
+    if (!value || !value[1])
+        return halo_fail_usage(err, "%s%s: its value is missing", WORDS, row->name);
+    return halo_option_set(row, wish, value + 1, err);
+}
+
+/* Parses an input that begins with "v4l2:". Returns 0, a usage error or -ENOMEM; call
+ * wish_finish() in any case. */
+static int wish_parse(struct camera_wish *wish, const char *input, struct halo_error *err)
+{
+    halo_options_init(wishes, wish);
+    char *copy = strdup(input + strlen(WORDS)), *word = copy;
+    int code = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    while (word && code >= 0) {
+        char *end = next_word(word);
+        if (end)
+            *end++ = 0;
+        code = parse_word(wish, word, err);
+        word = end;
+    }
+    free(copy);
+    if (code >= 0 && !wish->serial && !wish->path && !wish->name)
+        code =
+            halo_fail_usage(err, "%s must identify a camera: use serial=, path= or name=", WORDS);
+    return code;
+}
+
+static void wish_finish(struct camera_wish *wish)
+{
+    halo_options_finish(wishes, wish);
+}
+
+int halo_camera_check(const char *input, struct halo_error *err)
+{
+    struct camera_wish wish;
+    const char *name = halo_pipewire_name_of(input);
+    if (name && !halo_pipewire_is_built())
+        return halo_fail_usage(err, "%s: this halod was built without PipeWire", input);
+    if (name && !*name)
+        return halo_fail_usage(err, "%s: name the camera, as 'halod devices' lists it", input);
+    if (!wish_is(input))
+        return 0;
+    const int code = wish_parse(&wish, input, err);
+    wish_finish(&wish);
+    return code;
+}
+
+/* ID_PATH ends with the port: "pci-0000:00:14.0-usb-0:2.3:1.0" is port 1-2.3, whatever the bus. */
+static bool has_path(const struct halo_camera_id *id, const char *path)
+{
+    if (!strcmp(id->port, path))
+        return true;
+    const char *usb = strstr(path, "usb-"), *port = strchr(id->port, '-');
+    const char *begin = usb ? strchr(usb, ':') : NULL;
+    if (!begin || !port || !id->vendor[0])
+        return false;
+    const size_t length = strcspn(begin + 1, ":");
+    return strlen(port + 1) == length && !strncmp(port + 1, begin + 1, length);
+}
+
+static bool wish_fits(const struct camera_wish *wish, const struct halo_camera_id *id)
+{
+    return id->index == wish->index && (!wish->serial || !strcmp(id->serial, wish->serial)) &&
+           (!wish->path || has_path(id, wish->path)) &&
+           (!wish->name || strcasestr(id->name, wish->name));
+}
+
+/* ---- cameras ---- */
 
 enum { MAX_NODES = 256 };
 
@@ -187,11 +308,11 @@ static int find_path(struct halo_camera_id *ret, const char *input, struct halo_
 static int find_wish(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *list, int count, struct halo_error *err)
 {
-    struct halo_camera_wish wish;
+    struct camera_wish wish;
     const struct halo_camera_id *found = NULL;
-    int code = halo_camera_wish_parse(&wish, input, err);
+    int code = wish_parse(&wish, input, err);
     for (int i = 0; i < count && code >= 0; i++) {
-        if (!halo_camera_wish_fits(&wish, &list[i]))
+        if (!wish_fits(&wish, &list[i]))
             continue;
         if (found)
             code = halo_fail(err, -EEXIST,
@@ -199,7 +320,7 @@ static int find_wish(struct halo_camera_id *ret, const char *input,
                              input, found->node, list[i].node, found->port);
         found = &list[i];
     }
-    halo_camera_wish_finish(&wish);
+    wish_finish(&wish);
     if (code >= 0 && !found)
         code = fail_absent(input, err);
     if (code >= 0)
@@ -281,8 +402,8 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
     const int count = halo_camera_list(&list);
     if (count < 0)
         return halo_fail(err, count, "%s: /dev cannot be listed: %s", input, strerror(-count));
-    const int code = halo_camera_wish_is(input) ? find_wish(ret, input, list, count, err)
-                                                : find_node(ret, input, known, list, count, err);
+    const int code = wish_is(input) ? find_wish(ret, input, list, count, err)
+                                    : find_node(ret, input, known, list, count, err);
     if (code >= 0)
         ret->twin = (known && known->twin && is_same(ret, known)) || has_twin(ret, list, count);
     free(list);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Shared by the files that implement an open camera (camera.h); no other file uses it.
  *
- *   camera.c          opening, closing; camera_read.c: reading
+ *   camera.c          opening, closing, choosing a mode and the fallback; camera_read.c: reading
  *   camera_modes.c    the modes that the driver lists
- *   camera_agree.c    choosing one of them, and the fallback
  *   camera_buffers.c  mapped buffers and the driver's queue
  *   camera_unpack.c   unpacking a mapped buffer into a frame
  *   camera_control.c  controls
@@ -105,12 +104,6 @@ int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
 /* Converts a frame interval to frames per second. Returns 0 if the interval is unknown or
  * implausible. */
 double halo_camera_rate(const struct v4l2_fract *interval);
-
-/* ---- camera_agree.c ---- */
-
-/* Negotiates format, size and rate, sets up the buffers and starts streaming (STREAMON). If the USB
- * bus is full, falls back to modes that need less bandwidth. */
-int halo_camera_agree(struct halo_camera *camera, const struct halo_camera_fault *fault);
 
 /* ---- camera_buffers.c ---- */
 int halo_camera_start(struct halo_camera *camera, const struct halo_camera_fault *fault);
