@@ -8,8 +8,206 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "pipeline/detect/detect_wire.h"
+#include "pipeline/region/region_motion.h"
 
-#include "pipeline/detect/tracks_private.h"
+enum {
+    TRACKS = 2 * HALO_MAX_SHAPES, /* tracks at one time */
+    MARKS = 2 * HALO_MAX_SHAPES,  /* in one frame; if there are more, all of it is hidden */
+    SIGHTS = 16,                  /* newest boxes of a track, from which its motion is computed */
+    BACK_US = 500000,             /* how long a track is hidden before its first box */
+    SURE_US = 200000,             /* for so long, new boxes correct what is hidden before it */
+};
+
+/* A box that was reported. */
+struct sight {
+    int64_t at; /* us */
+    struct halo_box box;
+};
+
+/* Per second. */
+struct speed {
+    double x, y;          /* of the middle */
+    double width, height; /* how fast it grows */
+    double sizes;         /* absolute speed in widths and heights */
+    bool known;           /* it was seen often enough */
+};
+
+struct track {
+    uint64_t id;                /* its number */
+    struct sight sight[SIGHTS]; /* oldest first, the last box at the end */
+    int sights;
+    struct sight first;   /* its first box, or the first after it was missed */
+    struct halo_box kept; /* contains the last box, and shrinks slowly */
+    int64_t end;          /* if not reported: the last time at which it is hidden */
+    int seen;             /* number of frames in which it was reported */
+    bool reported;        /* in the newest frame */
+    bool before;          /* in the frame before it */
+    bool left;            /* in the newest frame, a box near it began another track */
+    bool old;             /* from before the last cut */
+};
+
+enum mark_kind { MARK_REPORTED, MARK_HELD, MARK_BACK, MARK_BETWEEN };
+
+/* What a frame hides of a track: everything on the way between two boxes. */
+struct mark {
+    uint64_t track; /* its id */
+    enum mark_kind kind;
+    struct halo_box from, to;
+    int64_t of;          /* BACK: the time of the box before which it lies */
+    double growth;       /* added to the margin */
+    struct halo_box box; /* REPORTED: the box itself */
+    bool strong, sure;   /* REPORTED: it has at least `score`; it can be shown */
+};
+
+struct frame {
+    int64_t at; /* us */
+    bool cut;   /* another scene than the frame before */
+    bool full;  /* more marks than there is room for */
+    int marks, boxes;
+    struct mark mark[MARKS];
+    struct sight box[HALO_DETECT_MAX_BOXES]; /* those with at least `low` that no track has */
+};
+
+struct halo_tracks {
+    struct halo_detector_settings settings;
+    enum halo_find find;
+    uint64_t *counter;   /* NULL: halo_region_number() */
+    struct frame *frame; /* a ring */
+    int window, first, frames;
+    struct track track[TRACKS];
+    int tracks;
+    int64_t crowded; /* us: frames until then are hidden, because a track found no room */
+    float distance[TRACKS][HALO_DETECT_MAX_BOXES]; /* scratch memory while boxes are matched */
+    struct halo_region_now hidden, shown;          /* what halo_tracks_get() returns */
+};
+
+/* ---- motion ---- */
+
+/* Where a track is: a straight line through its newest boxes. Nobody knows what an object does
+ * while no box reports it, so shapes grow meanwhile: by GROW of their size in each second, and by
+ * TURN of the distance that they would move, in all directions. */
+
+static const double GROW = 0.5, GROW_NEW = 1.5, TURN = 0.5, GROW_MAX = 1;
+static const double RECENT = 0.4;   /* seconds: boxes from which the speed is computed */
+static const double DAMP = 1e-4;    /* s^2: few boxes do not prove a high speed */
+static const double MOVE_MAX = 1;   /* seconds for which a movement is continued */
+static const double LARGER_MAX = 2; /* how many times as large a box becomes by growing on */
+static const double SIZES = 4;      /* ratio of sizes of the same object */
+static const double NEAR = 0.35, NEAR_GROW = 0.5, NEAR_MAX = 0.5;
+static const double GATE = 0.7, GATE_GROW = 1.5, GATE_MAX = 2;
+enum { SEEN_WELL = 4 };
+
+/* Middle and size of a box. */
+struct place {
+    double x, y, width, height;
+};
+
+static struct place place_of(struct halo_box b)
+{
+    return (struct place){(b.x0 + b.x1) / 2, (b.y0 + b.y1) / 2, b.x1 - b.x0, b.y1 - b.y0};
+}
+
+/* Computes a track's speed from its boxes. */
+static struct speed track_speed(const struct track *track)
+{
+    const struct sight *last = &track->sight[track->sights - 1];
+    struct place mean = {0}, slope = {0};
+    double when = 0, spread = DAMP;
+    int count = 0;
+    for (int i = track->sights - 1; i >= 0; i--, count++) {
+        const double t = (double)(track->sight[i].at - last->at) / 1e6;
+        const struct place p = place_of(track->sight[i].box);
+        if (t < -RECENT)
+            break;
+        when += t;
+        mean.x += p.x, mean.y += p.y, mean.width += p.width, mean.height += p.height;
+    }
+    when /= count;
+    mean.x /= count, mean.y /= count, mean.width /= count, mean.height /= count;
+    for (int i = track->sights - count; i < track->sights; i++) {
+        const double t = (double)(track->sight[i].at - last->at) / 1e6 - when;
+        const struct place p = place_of(track->sight[i].box);
+        spread += t * t;
+        slope.x += t * (p.x - mean.x), slope.y += t * (p.y - mean.y);
+        slope.width += t * (p.width - mean.width), slope.height += t * (p.height - mean.height);
+    }
+    const struct place p = place_of(last->box);
+    const double x = slope.x / spread, y = slope.y / spread;
+    return (struct speed){.x = x,
+                          .y = y,
+                          .width = slope.width / spread,
+                          .height = slope.height / spread,
+                          .sizes = hypot(x / p.width, y / p.height),
+                          .known = count >= SEEN_WELL};
+}
+
+static double limited(double value, double most)
+{
+    return fmin(fmax(value, -most), most);
+}
+
+/* Where a box is after so many seconds, which may be negative. It never becomes smaller. */
+static struct halo_box box_after(struct halo_box box, const struct speed *speed, double seconds)
+{
+    const double t = limited(seconds, MOVE_MAX);
+    const struct place p = place_of(box);
+    const double width = fmin(p.width + fmax(speed->width * t, 0), LARGER_MAX * p.width);
+    const double height = fmin(p.height + fmax(speed->height * t, 0), LARGER_MAX * p.height);
+    const double x = p.x + speed->x * t, y = p.y + speed->y * t;
+    return (struct halo_box){x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+}
+
+/* By which fraction of its size a shape grows after so many seconds without a box. */
+static double growth_after(const struct speed *speed, double seconds)
+{
+    return fmin(fabs(seconds) * ((speed->known ? GROW : GROW_NEW) + TURN * speed->sizes), GROW_MAX);
+}
+
+/* The distance of the middles of two boxes, in widths or heights of the larger one; or INFINITY if
+ * their sizes differ too much to be the same object. */
+static double box_distance(struct halo_box a, struct halo_box b)
+{
+    const struct place p = place_of(a), q = place_of(b);
+    const double width = fmax(p.width, q.width), height = fmax(p.height, q.height);
+    if (width > SIZES * fmin(p.width, q.width) || height > SIZES * fmin(p.height, q.height))
+        return INFINITY;
+    return fmax(fabs(p.x - q.x) / width, fabs(p.y - q.y) / height);
+}
+
+/* The largest distance of what is certainly the same object after so many seconds without a box. */
+static double near_after(double seconds)
+{
+    return fmin(NEAR + NEAR_GROW * fabs(seconds), NEAR_MAX);
+}
+
+/* The largest distance of what may be the same object. */
+static double gate_after(double seconds)
+{
+    return fmin(GATE + GATE_GROW * fabs(seconds), GATE_MAX);
+}
+
+/* The last box, as it would be at this time. */
+static struct mark mark_held(const struct track *track, int64_t at)
+{
+    const struct speed speed = track_speed(track);
+    const double seconds = (double)(at - track->sight[track->sights - 1].at) / 1e6;
+    return (struct mark){.track = track->id,
+                         .kind = MARK_HELD,
+                         .from = track->kept,
+                         .to = box_after(track->kept, &speed, seconds),
+                         .growth = growth_after(&speed, seconds)};
+}
+
+static void mark_put(struct frame *frame, const struct mark *mark)
+{
+    if (frame->marks < MARKS)
+        frame->mark[frame->marks++] = *mark;
+    else
+        frame->full = true;
+}
+
+/* ---- tracks ---- */
 
 /* ---- backwards ---- */
 
@@ -32,10 +230,10 @@ static const struct sight *box_near(const struct frame *frame, struct halo_box e
                                     struct halo_box anchor, double seconds)
 {
     const struct sight *best = NULL;
-    double least = halo_near_after(seconds);
+    double least = near_after(seconds);
     for (int i = 0; i < frame->boxes; i++) {
-        const double d = fmin(halo_box_distance(expected, frame->box[i].box),
-                              halo_box_distance(anchor, frame->box[i].box));
+        const double d = fmin(box_distance(expected, frame->box[i].box),
+                              box_distance(anchor, frame->box[i].box));
         if (d < least) {
             least = d;
             best = &frame->box[i];
@@ -47,27 +245,26 @@ static const struct sight *box_near(const struct frame *frame, struct halo_box e
 static void track_back(struct halo_tracks *tracks, const struct track *track)
 {
     struct sight anchor = track->first;
-    const struct speed speed = halo_track_speed(track);
+    const struct speed speed = track_speed(track);
     int i = tracks->frames - 1;
     while (i >= 0 && tracks_frame(tracks, i)->at >= track->first.at)
         i--;
     for (; i >= 0 && !tracks_frame(tracks, i + 1)->cut; i--) {
         struct frame *frame = tracks_frame(tracks, i);
         const double seconds = (double)(frame->at - anchor.at) / 1e6;
-        const struct halo_box expected = halo_box_after(anchor.box, &speed, seconds);
+        const struct halo_box expected = box_after(anchor.box, &speed, seconds);
         const struct sight *box = box_near(frame, expected, anchor.box, seconds);
         remove_marks(frame, track->id, MARK_BACK, track->first.at);
         if (box)
             anchor = *box;
         else if (frame->at < anchor.at - BACK_US)
             continue; /* an earlier call may have led further back */
-        halo_mark_put(frame,
-                      &(struct mark){.track = track->id,
-                                     .kind = MARK_BACK,
-                                     .of = track->first.at,
-                                     .from = anchor.box,
-                                     .to = box ? box->box : expected,
-                                     .growth = box ? 0 : halo_growth_after(&speed, seconds)});
+        mark_put(frame, &(struct mark){.track = track->id,
+                                       .kind = MARK_BACK,
+                                       .of = track->first.at,
+                                       .from = anchor.box,
+                                       .to = box ? box->box : expected,
+                                       .growth = box ? 0 : growth_after(&speed, seconds)});
     }
 }
 
@@ -80,7 +277,7 @@ static void track_between(struct halo_tracks *tracks, const struct track *track,
                           const struct sight *last)
 {
     const struct sight *now = &track->sight[track->sights - 1];
-    const struct speed speed = halo_track_speed(track);
+    const struct speed speed = track_speed(track);
     for (int i = tracks->frames - 2; i >= 0 && tracks_frame(tracks, i)->at > last->at; i--) {
         struct frame *frame = tracks_frame(tracks, i);
         const double part = (double)(frame->at - last->at) / (double)(now->at - last->at);
@@ -92,11 +289,11 @@ static void track_between(struct halo_tracks *tracks, const struct track *track,
         const struct halo_box box = {between(a.x0, b.x0, part), between(a.y0, b.y0, part),
                                      between(a.x1, b.x1, part), between(a.y1, b.y1, part)};
         remove_marks(frame, track->id, MARK_HELD, 0);
-        halo_mark_put(frame, &(struct mark){.track = track->id,
-                                            .kind = MARK_BETWEEN,
-                                            .from = box,
-                                            .to = box,
-                                            .growth = halo_growth_after(&speed, seconds)});
+        mark_put(frame, &(struct mark){.track = track->id,
+                                       .kind = MARK_BETWEEN,
+                                       .from = box,
+                                       .to = box,
+                                       .growth = growth_after(&speed, seconds)});
     }
 }
 
@@ -216,9 +413,9 @@ static double distance(const struct track *t, const struct speed *speed, const s
 {
     const struct sight *last = &t->sight[t->sights - 1];
     const double seconds = (double)(sight->at - last->at) / 1e6;
-    const double d = fmin(halo_box_distance(halo_box_after(last->box, speed, seconds), sight->box),
-                          halo_box_distance(last->box, sight->box));
-    return d < halo_gate_after(seconds) ? d : INFINITY;
+    const double d = fmin(box_distance(box_after(last->box, speed, seconds), sight->box),
+                          box_distance(last->box, sight->box));
+    return d < gate_after(seconds) ? d : INFINITY;
 }
 
 /* The boxes of the newest frame while they are matched. */
@@ -234,13 +431,13 @@ static void mark_reported(struct halo_tracks *tracks, struct matching *m, struct
 {
     const bool strong = m->box[box].score >= tracks->settings.score;
     const bool sure = strong && t->seen >= tracks->settings.enter;
-    halo_mark_put(m->frame, &(struct mark){.track = t->id,
-                                           .kind = MARK_REPORTED,
-                                           .from = t->kept,
-                                           .to = t->kept,
-                                           .box = m->sight[box].box,
-                                           .strong = strong,
-                                           .sure = sure});
+    mark_put(m->frame, &(struct mark){.track = t->id,
+                                      .kind = MARK_REPORTED,
+                                      .from = t->kept,
+                                      .to = t->kept,
+                                      .box = m->sight[box].box,
+                                      .strong = strong,
+                                      .sure = sure});
     m->used[box] = true;
     if (t->seen != tracks->settings.enter)
         return;
@@ -296,7 +493,7 @@ static void match(struct halo_tracks *tracks, struct matching *m, double score, 
     for (int i = 0; i < tracks->tracks; i++) {
         const struct track *t = &tracks->track[i];
         const bool can = is_free(t) && t->old == old;
-        const struct speed speed = halo_track_speed(t);
+        const struct speed speed = track_speed(t);
         for (int b = 0; b < m->count; b++)
             tracks->distance[i][b] = can && !m->used[b] && m->box[b].score >= score
                                          ? (float)distance(t, &speed, &m->sight[b])
@@ -315,7 +512,7 @@ static void match(struct halo_tracks *tracks, struct matching *m, double score, 
         if (track < 0)
             return;
         struct track *t = &tracks->track[track];
-        if (old || least < halo_near_after((double)(m->frame->at - last_of(t)->at) / 1e6)) {
+        if (old || least < near_after((double)(m->frame->at - last_of(t)->at) / 1e6)) {
             go_on(tracks, m, t, box);
         } else { /* it may be another object: this one must not be forgotten for it */
             t->left = true;
@@ -357,8 +554,8 @@ static void put_others(struct halo_tracks *tracks, const struct matching *m)
 {
     for (int i = 0; i < tracks->tracks; i++)
         if (!tracks->track[i].reported) {
-            const struct mark mark = halo_mark_held(&tracks->track[i], m->frame->at);
-            halo_mark_put(m->frame, &mark);
+            const struct mark mark = mark_held(&tracks->track[i], m->frame->at);
+            mark_put(m->frame, &mark);
         }
     for (int b = 0; b < m->count; b++)
         if (!m->used[b] && m->box[b].score >= tracks->settings.low)
@@ -369,7 +566,7 @@ static void put_others(struct halo_tracks *tracks, const struct matching *m)
 static bool is_near(const struct halo_tracks *tracks, const struct sight *sight)
 {
     for (int i = 0; i < tracks->tracks; i++) {
-        const struct speed speed = halo_track_speed(&tracks->track[i]);
+        const struct speed speed = track_speed(&tracks->track[i]);
         if (!tracks->track[i].old && distance(&tracks->track[i], &speed, sight) < INFINITY)
             return true;
     }
@@ -471,7 +668,7 @@ static void put_later(struct halo_tracks *tracks, int64_t at)
     const int most =
         tracks->tracks < HALO_MAX_SHAPES ? HALO_MAX_SHAPES / (tracks->tracks + !tracks->tracks) : 1;
     for (int i = 0; i < tracks->tracks; i++) {
-        const struct mark mark = halo_mark_held(&tracks->track[i], at);
+        const struct mark mark = mark_held(&tracks->track[i], at);
         if (tracks->track[i].reported || at <= tracks->track[i].end)
             put_hidden(tracks, &list, &mark, most);
     }
