@@ -16,11 +16,6 @@ struct halo_shape_box {
  * frame, or be empty. */
 struct halo_shape_box halo_shape_box(const struct halo_shape *shape, int width, int height);
 
-/* Ensures that *memory has at least `bytes` bytes. *size is the current size of *memory, and is
- * updated. If *memory has to be enlarged, its content is lost. Returns *memory, or NULL if memory
- * runs out. */
-void *halo_shapes_room(void **memory, size_t *size, size_t bytes);
-
 /* Returns the smallest rectangle that contains both `a` and `b`. An empty rectangle is ignored. */
 static inline struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b)
 {
@@ -37,15 +32,9 @@ static inline struct halo_rect halo_rect_join(struct halo_rect a, struct halo_re
 struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int width, int height);
 
 /* Gives each sample of region's mask the largest weight among its neighbours, as far as the
- * canvas's spill reaches. `boxes` has the same meaning as in halo_shapes_feather(); the boxes are
- * enlarged in the same way. */
+ * canvas's spill reaches. The boxes are enlarged in the same way; outside of them, all weights are
+ * zero. */
 void halo_shapes_spread(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
-                        struct halo_rect *boxes, int count);
-
-/* Feathers region's mask: weights decrease to 0 within canvas->feather. Together, `boxes` must
- * contain all samples that differ from region->around. This function enlarges the boxes and merges
- * those that overlap. Returns 0 or -ENOMEM. */
-int halo_shapes_feather(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
                         struct halo_rect *boxes, int count);
 
 #endif
