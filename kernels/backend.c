@@ -175,7 +175,8 @@ const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
     return *s;
 }
 
-bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job)
+/* Returns whether job follows the rules in backend.h. */
+static bool job_ok(const struct halo_backend *b, const struct halo_job *job)
 {
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
         return false;
@@ -191,7 +192,7 @@ int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, i
     if (count < 0)
         return -EINVAL;
     for (int i = 0; i < count; i++) {
-        if (!halo_job_ok(b, &jobs[i]))
+        if (!job_ok(b, &jobs[i]))
             return -EINVAL;
     }
     return count ? b->ops->convolve(b, jobs, count) : 0;
@@ -270,7 +271,7 @@ static bool frame_ok(const struct halo_backend *b, const struct halo_frame *fram
                                          .region = plane->steps[s].region,
                                          .src = gathered(plane),
                                          .dst = plane->dst};
-            if (!halo_job_ok(b, &job))
+            if (!job_ok(b, &job))
                 return false;
         }
     }

@@ -27,12 +27,6 @@ struct halo_cpu_strategy {
 
 extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_nodes;
 
-/* Fills the rows [y0, y1) of a job that has a region, using the given strategy. scratch and row
- * both point to memory that belongs to the worker. */
-int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct halo_job *job,
-                         int y0, int y1, struct halo_cpu_scratch *scratch,
-                         struct halo_cpu_scratch *row);
-
 static inline void *halo_plane_row(const struct halo_plane *p, int y)
 {
     return (char *)p->data + p->stride * y;
