@@ -34,14 +34,4 @@ struct doctor_check {
 };
 extern const struct doctor_check doctor_checks[];
 
-/* Collects the facts. If the daemon answers, the object also contains the result of its method
- * Facts, its status, and its status one second later. Returns a new reference, or NULL if memory
- * ran out. */
-json_t *doctor_gather(struct ctl *ctl);
-
-/* Find a version number in files under root ("" or, in tests, $HALOCTL_ROOT). Both functions return
- * malloc'ed text, or NULL. */
-char *doctor_driver_version(const char *root);
-char *doctor_library_version(const char *root);
-
 #endif

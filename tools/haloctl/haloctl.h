@@ -92,15 +92,4 @@ json_t *ctl_field(const json_t *object, const char *a, const char *b);
 int ctl_status(struct ctl *ctl, char **words, int count);
 int ctl_doctor(struct ctl *ctl, char **words, int count);
 
-/* ---- table.c ---- */
-/* Prints a table of all streams, at most `columns` wide (0: any width), in colour if `colours` is
- * true. */
-void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to);
-void ctl_print_stream(const json_t *stream, FILE *to);
-/* Returns how many bytes of text fit into this many columns of a terminal. */
-int ctl_bytes_within(const char *text, int columns);
-/* Returns malloc'ed text with those fields of a stream whose changes --watch reports; counters are
- * not among these fields. */
-char *ctl_stream_news(const json_t *stream);
-
 #endif
