@@ -48,7 +48,8 @@ struct halo_detector_pool {
     struct slot *slots;
 };
 
-uint64_t halo_detector_pause(int failures)
+/* Returns the pause, in ms, after this many consecutive failures (at least 1). */
+static uint64_t detector_pause(int failures)
 {
     uint64_t pause = PAUSE_MS;
     for (int i = 1; i < failures && pause < PAUSE_MAX_MS; i++)
@@ -113,7 +114,7 @@ static void fail(struct slot *slot, const char *why)
         slot->failures = 0;
     halo_detector_destroy(slot->process);
     slot->process = NULL;
-    slot->not_before = now + halo_detector_pause(++slot->failures);
+    slot->not_before = now + detector_pause(++slot->failures);
     describe(slot, who, sizeof who);
     if (strcmp(slot->why, why) != 0 || slot->failures == 1)
         halo_log(HALO_LOG_ERROR, "%s: %s", who, why);

@@ -68,7 +68,4 @@ bool halo_detector_pool_status(const struct halo_detector_pool *pool, const char
  * ignored. */
 void halo_detector_pool_destroy(struct halo_detector_pool *pool);
 
-/* Returns the pause, in ms, after this many consecutive failures (at least 1). */
-uint64_t halo_detector_pause(int failures);
-
 #endif

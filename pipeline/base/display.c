@@ -27,7 +27,7 @@ static bool is_unit(int32_t v)
 
 /* The matrix also moves the rotated frame back into view: those numbers are ignored, because
  * players place the frame themselves. */
-int halo_display_of(const void *matrix, size_t size)
+static int display_of(const void *matrix, size_t size)
 {
     int32_t m[9];
     if (!matrix)
@@ -49,13 +49,13 @@ int halo_display_of_stream(const AVStream *stream)
 {
     size_t size = 0;
     const uint8_t *matrix = halo_av_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-    return halo_display_of(matrix, size);
+    return display_of(matrix, size);
 }
 
 int halo_display_of_frame(const AVFrame *frame)
 {
     const AVFrameSideData *side = av_frame_get_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
-    return side ? halo_display_of(side->data, side->size) : -1;
+    return side ? display_of(side->data, side->size) : -1;
 }
 
 int halo_display_back(int turn)

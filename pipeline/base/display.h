@@ -19,12 +19,6 @@ enum {
                                             players disagree about it */
 };
 
-/* Returns the orientation that a display matrix specifies. The matrix has 9 numbers, as described
- * in libavutil/display.h; size is in bytes. Returns 0 if matrix is NULL. Returns
- * HALO_DISPLAY_UNKNOWN if the matrix rotates by an angle that is not a multiple of 90 degrees,
- * scales, shears, or has a wrong size. */
-int halo_display_of(const void *matrix, size_t size);
-
 /* Returns the orientation that the stream specifies for all of its frames. */
 int halo_display_of_stream(const AVStream *stream);
 

@@ -69,7 +69,8 @@ struct timing {
     int code;            /* of NPP, where it refused */
 };
 
-const char *halo_bench_npp_function(const struct halo_bench_mask *mask)
+/* Returns the name of the NPP function that filters with this kind of mask. */
+static const char *bench_npp_function(const struct halo_bench_mask *mask)
 {
     return function_names[mask->kind];
 }

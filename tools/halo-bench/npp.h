@@ -17,9 +17,6 @@ struct halo_bench_npp;
 int halo_bench_npp_open(struct halo_bench_npp **ret, int device, char *text, size_t size);
 void halo_bench_npp_close(struct halo_bench_npp *npp); /* NULL: no-op */
 
-/* Returns the name of the NPP function that filters with this kind of mask. */
-const char *halo_bench_npp_function(const struct halo_bench_mask *mask);
-
 /* Does the same as halo_backend_time(), with the mask in floats: fills trial->rounds elements of
  * ret_us. Ignores trial->conv and trial->strategy; planes must have one 8-bit channel. If the trial
  * requests several planes in one call, they are filtered one by one. Returns 0 or -errno; if NPP

@@ -18,12 +18,6 @@ void halo_bench_npp_close(struct halo_bench_npp *npp)
     (void)npp;
 }
 
-const char *halo_bench_npp_function(const struct halo_bench_mask *mask)
-{
-    (void)mask;
-    return "npp";
-}
-
 int halo_bench_npp_time(struct halo_bench_npp *npp, const struct halo_bench_mask *mask,
                         const struct halo_trial *trial, double *ret_us, int *ret_code)
 {

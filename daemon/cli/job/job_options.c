@@ -75,7 +75,8 @@ const struct halo_option halo_job_options[] = {
     {NULL},
 };
 
-bool halo_job_has_name(const char *names, const char *name)
+/* Whether the list `names` contains a name. */
+static bool job_has_name(const char *names, const char *name)
 {
     const size_t length = strlen(name);
     for (const char *at = names; *at; at += strcspn(at, " "), at += *at == ' ')
@@ -91,7 +92,7 @@ static int take(struct halo_job_options *o, const char *names, char **argv, stru
     const char *name = argv[0] + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
     const struct halo_option *row = halo_option_find(halo_job_options, name, length);
-    if (!row || !halo_job_has_name(names, row->name))
+    if (!row || !job_has_name(names, row->name))
         return halo_fail_usage(err, "unknown option %.80s: see halod job --help", argv[0]);
     const char *value = row->type == HALO_OPTION_FLAG ? "1" : equals ? equals + 1 : argv[1];
     if (row->type == HALO_OPTION_FLAG && equals)

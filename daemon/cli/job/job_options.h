@@ -39,7 +39,4 @@ int halo_job_parse(struct halo_job_options *ret, const char *names, bool run_opt
                    char ***ret_rest, struct halo_error *err);
 void halo_job_options_finish(struct halo_job_options *options);
 
-/* Whether the list `names` contains a name. */
-bool halo_job_has_name(const char *names, const char *name);
-
 #endif

@@ -188,7 +188,9 @@ const char *halo_job_node(const char *host)
 
 /* ---- exit codes ---- */
 
-int halo_job_exit(const struct halo_error *err)
+/* Returns the exit code for an error: 64, 75 if another try, or another machine, may succeed, 78 if
+ * the machine or the files do not fit the manifest, or 1. */
+static int job_exit(const struct halo_error *err)
 {
     static const int temporary[] = {ENOSPC, EDQUOT, ENOMEM, EROFS,  EACCES,    EPERM,  ENOENT,
                                     EIO,    EAGAIN, EBUSY,  ENFILE, ETIMEDOUT, EMFILE, ENOTCONN};
@@ -205,7 +207,7 @@ int halo_job_exit(const struct halo_error *err)
 int halo_job_fail(const struct halo_error *err)
 {
     halo_log(HALO_LOG_ERROR, "%s", err->text);
-    return halo_job_exit(err);
+    return job_exit(err);
 }
 
 bool halo_job_may_succeed(int code)

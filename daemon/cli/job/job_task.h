@@ -40,9 +40,6 @@ const char *halo_job_node(const char *host);
 
 /* ---- exit codes ---- */
 
-/* Returns the exit code for an error: 64, 75 if another try, or another machine, may succeed, 78 if
- * the machine or the files do not fit the manifest, or 1. */
-int halo_job_exit(const struct halo_error *err);
 /* Logs the error, and returns the same. */
 int halo_job_fail(const struct halo_error *err);
 /* Whether another try may succeed after a task has ended with this exit code, or by a signal (128

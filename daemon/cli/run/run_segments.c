@@ -396,7 +396,7 @@ static void say_done(struct run *run)
 }
 
 /* Filters that remember what earlier frames showed. */
-int halo_run_segments_refuse(const struct halo_chain *chain, struct halo_error *err)
+static int run_segments_refuse(const struct halo_chain *chain, struct halo_error *err)
 {
     struct halo_chain_needs needs = {0};
     halo_chain_add_needs(chain, &needs);
@@ -430,7 +430,7 @@ static int run_loop(struct run *run, struct halo_error *err)
 
 static int perform(struct run *run, struct halo_error *err)
 {
-    int code = halo_run_segments_refuse(run->chain, err);
+    int code = run_segments_refuse(run->chain, err);
     if (code >= 0)
         code = halo_progress_open(&run->progress, run->settings->progress, err);
     if (code >= 0)

@@ -17,9 +17,6 @@
  * the exit status. If filters ran on a GPU, this does not return: the process ends. */
 int halo_run_segments(const struct halo_run_settings *settings, const struct halo_chain *chain);
 
-/* Refuses chains whose segments would depend on one another. Returns 0 or a usage error. */
-int halo_run_segments_refuse(const struct halo_chain *chain, struct halo_error *err);
-
 /* How a process's part of a job ended. */
 struct halo_run_part_end {
     struct halo_error error; /* error.code is 0: no error */
