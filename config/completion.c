@@ -20,11 +20,6 @@ static void print_aliases(const char *aliases, const char *prefix, FILE *to)
     }
 }
 
-static bool names_file(const struct halo_option *row)
-{
-    return row->argument && (!strcmp(row->argument, "FILE") || !strcmp(row->argument, "IN"));
-}
-
 void halo_completion_values(const struct halo_option *table, const char *prefix, const char *indent,
                             FILE *to)
 {
@@ -36,7 +31,10 @@ void halo_completion_values(const struct halo_option *table, const char *prefix,
         fprintf(to, ") words='");
         for (int i = 0; row->choices && row->choices[i]; i++)
             fprintf(to, "%s%s", i ? " " : "", row->choices[i]);
-        fprintf(to, "'%s ;;\n", names_file(row) ? " files=1" : "");
+        fprintf(to, "'%s ;;\n",
+                row->argument && (!strcmp(row->argument, "FILE") || !strcmp(row->argument, "IN"))
+                    ? " files=1"
+                    : "");
     }
 }
 

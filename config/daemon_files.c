@@ -289,17 +289,13 @@ static int add_tree(struct files *files, struct halo_node *root)
     return code;
 }
 
-static bool is_orphan(const struct halo_node *streams, const struct halo_node *node)
-{
-    return !halo_node_get(streams, node->key) && !halo_node_get(node, "input");
-}
-
 /* Removes what the overlay says about streams that are no longer in the files. */
 static void drop_orphans(const struct halo_node *root, struct halo_node *overlay)
 {
     struct halo_node *streams = halo_node_get(overlay, "streams");
     for (int i = streams ? streams->count : 0; i-- > 0;) {
-        if (!is_orphan(halo_node_get(root, "streams"), streams->child[i]))
+        if (halo_node_get(halo_node_get(root, "streams"), streams->child[i]->key) ||
+            halo_node_get(streams->child[i], "input"))
             continue;
         halo_log(HALO_LOG_WARNING,
                  "%s: stream %s is no longer in the settings file, so the settings kept for it "

@@ -234,12 +234,6 @@ static json_t *stream(void)
     return map;
 }
 
-static json_t *rendition(void)
-{
-    return json_pack("{s:s,s:{s:o},s:[s],s:b}", "type", "object", "properties", "filters",
-                     reference("filters"), "required", "filters", "additionalProperties", 0);
-}
-
 static json_t *definitions(void)
 {
     json_t *defs = json_object();
@@ -251,7 +245,10 @@ static json_t *definitions(void)
                   json_pack("{s:[{s:s},{s:s,s:s}]}", "anyOf", "type", "number", "type", "string",
                             "pattern", "^[-+0-9./e]+$"));
     halo_json_put(defs, "filters", filters());
-    halo_json_put(defs, "rendition", rendition());
+    halo_json_put(defs, "rendition",
+                  json_pack("{s:s,s:{s:o},s:[s],s:b}", "type", "object", "properties", "filters",
+                            reference("filters"), "required", "filters", "additionalProperties",
+                            0));
     halo_json_put(defs, "capture", capture());
     halo_json_put(defs, "detectors", detectors());
     halo_json_put(defs, "output", output());

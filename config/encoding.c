@@ -43,11 +43,6 @@ static bool is_raw(const struct halo_output_settings *output)
     return !strcmp(halo_video_codec(&output->video), "raw") || (format && !format->muxer);
 }
 
-static const char *sound_of(const struct halo_output_settings *output)
-{
-    return output->audio && strcmp(output->audio, "off") != 0 ? output->audio : NULL;
-}
-
 static bool is_same_video(const struct halo_video_settings *a, const struct halo_video_settings *b)
 {
     return !strcmp(halo_video_codec(a), halo_video_codec(b)) &&
@@ -142,7 +137,7 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
         struct halo_encoding wanted = {
             .rendition = halo_output_rendition(stream, output),
             .video = &output->video,
-            .audio = sound_of(output),
+            .audio = output->audio && strcmp(output->audio, "off") != 0 ? output->audio : NULL,
         };
         if (halo_output_formats(output) > 1) {
             of[i] = count;
