@@ -220,14 +220,6 @@ static int keep(void *arg, const char *name, const json_t *settings,
     return code;
 }
 
-static void log_errors(json_t *errors)
-{
-    json_t *text;
-    size_t i;
-    json_array_foreach (errors, i, text)
-        halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
-}
-
 /* Of several concurrent reloads, the last one ends the reloading state. */
 static void end_reload(struct daemon *daemon)
 {
@@ -256,7 +248,10 @@ static void reload_by_signal(struct daemon *daemon)
     halo_notify_reloading();
     if (reload(daemon, true, &reply, &err) == 0)
         return;
-    log_errors(errors);
+    json_t *text;
+    size_t i;
+    json_array_foreach (errors, i, text)
+        halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
     halo_log(HALO_LOG_ERROR, "%s", err.text);
     json_decref(errors);
     end_reload(daemon);

@@ -37,17 +37,6 @@ static void print_modes(const struct halo_camera_offer *offer)
         puts("  no supported format");
 }
 
-static void print_controls(const struct halo_camera_offer *offer)
-{
-    for (int i = 0; i < offer->controls; i++) {
-        const struct halo_camera_control_offer *c = &offer->control[i];
-        printf("%s%s %" PRId64 " (%" PRId64 "..%" PRId64 ")", i ? ", " : "  controls: ", c->name,
-               c->value, c->least, c->most);
-    }
-    if (offer->controls > 0)
-        putchar('\n');
-}
-
 static void print_one(const struct halo_camera_offer *offer, const struct halo_error *err)
 {
     const struct halo_camera_id *id = &offer->id;
@@ -64,7 +53,13 @@ static void print_one(const struct halo_camera_offer *offer, const struct halo_e
     else if (offer->ours)
         puts("  programs see it as a camera; its frames are filtered");
     print_modes(offer);
-    print_controls(offer);
+    for (int i = 0; i < offer->controls; i++) {
+        const struct halo_camera_control_offer *c = &offer->control[i];
+        printf("%s%s %" PRId64 " (%" PRId64 "..%" PRId64 ")", i ? ", " : "  controls: ", c->name,
+               c->value, c->least, c->most);
+    }
+    if (offer->controls > 0)
+        putchar('\n');
 }
 
 /* ---- for programs ---- */

@@ -101,15 +101,6 @@ static void drop_message(struct halo_client *client)
     free(message);
 }
 
-static void unlink_client(struct halo_client *client)
-{
-    struct halo_client **at = &client->clients->first;
-    while (*at != client)
-        at = &(*at)->next;
-    *at = client->next;
-    client->clients->count--;
-}
-
 void halo_client_cut(struct halo_client *client, const char *why)
 {
     if (client->cut)
@@ -118,8 +109,13 @@ void halo_client_cut(struct halo_client *client, const char *why)
     if (why)
         halo_log(HALO_LOG_WARNING, "control: client %d (user %d) was disconnected: %s",
                  (int)client->peer.pid, (int)client->peer.uid, why);
-    if (client->fd >= 0)
-        unlink_client(client);
+    if (client->fd >= 0) {
+        struct halo_client **at = &client->clients->first;
+        while (*at != client)
+            at = &(*at)->next;
+        *at = client->next;
+        client->clients->count--;
+    }
     client_end_call(client);
     if (client->pending)
         client->pending->client = NULL;

@@ -195,16 +195,6 @@ static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
         ask_output(facts, stream->name, &stream->output[i]);
 }
 
-static void add_memlock(json_t *facts)
-{
-    struct rlimit limit;
-    if (!getrlimit(RLIMIT_MEMLOCK, &limit))
-        json_object_set_new(facts, "memlock_bytes",
-                            limit.rlim_cur == RLIM_INFINITY
-                                ? json_null()
-                                : json_integer((json_int_t)limit.rlim_cur));
-}
-
 static void add_error(json_t *question, int failed)
 {
     if (failed)
@@ -255,13 +245,6 @@ static void check_input(json_t *input)
     add_error(input, access(json_string_value(json_object_get(input, "path")), R_OK));
 }
 
-static void check_detectors(struct gathering *g)
-{
-    atomic_store(&g->path, "the program of a detector");
-    halo_detector_probe(json_object_get(g->facts, "detectors"), DETECTORS_MS);
-    atomic_store(&g->path, NULL);
-}
-
 static void check_all(struct gathering *g, const char *list, void (*gather_on_thread)(json_t *one))
 {
     json_t *one;
@@ -279,7 +262,9 @@ static void gather_on_thread(uv_work_t *work)
     check_all(g, "inputs", check_input);
     check_all(g, "folders", check_folder);
     check_all(g, "virtual_cameras", check_camera);
-    check_detectors(g);
+    atomic_store(&g->path, "the program of a detector");
+    halo_detector_probe(json_object_get(g->facts, "detectors"), DETECTORS_MS);
+    atomic_store(&g->path, NULL);
     atomic_store(&g->path, "PipeWire");
     facts_check_nodes(g->facts);
     atomic_store(&g->path, NULL);
@@ -344,7 +329,12 @@ static int begin(struct halo_facts *facts, const struct halo_daemon_settings *se
         ask_stream(base, &settings->stream[i]);
     if (settings->http.listen)
         json_object_set_new(base, "http", json_string(settings->http.listen));
-    add_memlock(base);
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_MEMLOCK, &limit))
+        json_object_set_new(base, "memlock_bytes",
+                            limit.rlim_cur == RLIM_INFINITY
+                                ? json_null()
+                                : json_integer((json_int_t)limit.rlim_cur));
     facts->running = g;
     facts->late = false;
     uv_timer_start(&facts->timer, on_late, (uint64_t)facts->patience_ms, 0);

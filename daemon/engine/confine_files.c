@@ -192,14 +192,6 @@ static void add_nvidia(int ruleset)
         add(ruleset, path, HALO_FILES_WRITE);
 }
 
-static void add_libraries(int ruleset)
-{
-    char *list = strdup(getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : ""), *at = NULL;
-    for (char *one = list ? strtok_r(list, ":", &at) : NULL; one; one = strtok_r(NULL, ":", &at))
-        add(ruleset, one, HALO_FILES_RUN);
-    free(list);
-}
-
 /* The folder in which halod tune stores its results. */
 static void add_tuning(int ruleset)
 {
@@ -240,7 +232,10 @@ int halo_confine_files(const struct halo_files *files, int count, bool moves,
         return ruleset;
     add_all(ruleset, common, sizeof common / sizeof *common);
     add_nvidia(ruleset);
-    add_libraries(ruleset);
+    char *list = strdup(getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : ""), *at = NULL;
+    for (char *one = list ? strtok_r(list, ":", &at) : NULL; one; one = strtok_r(NULL, ":", &at))
+        add(ruleset, one, HALO_FILES_RUN);
+    free(list);
     add_tuning(ruleset);
     add_all(ruleset, files, (size_t)count);
     return end(ruleset, err);

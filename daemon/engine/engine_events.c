@@ -89,14 +89,6 @@ static void engine_wait_sent(struct engine *engine)
     halo_unlock(&engine->lock);
 }
 
-static void note_sent(struct engine *engine, int count)
-{
-    halo_lock(&engine->lock);
-    engine->sent += count;
-    halo_cond_broadcast(&engine->passed);
-    halo_unlock(&engine->lock);
-}
-
 static json_t *coverage_of(const struct engine_stream *stream)
 {
     static struct halo_live_stats stats; /* large */
@@ -137,7 +129,10 @@ void engine_send_notes(struct engine *engine)
         free_note(note);
         note = next;
     }
-    note_sent(engine, count);
+    halo_lock(&engine->lock);
+    engine->sent += count;
+    halo_cond_broadcast(&engine->passed);
+    halo_unlock(&engine->lock);
     if (device)
         _exit(HALO_EXIT_TRY_AGAIN);
 }
@@ -290,13 +285,6 @@ void engine_report_finished(void *arg, const char *path)
     engine_note(of->stream->engine, message, NULL, 0, false);
 }
 
-static void report_works(struct engine_stream *stream, int encoding)
-{
-    json_t *message = engine_message("encoding", stream->name);
-    json_object_set_new(message, "encoding", json_integer(encoding));
-    engine_note(stream->engine, message, NULL, 0, false);
-}
-
 /* ---- packets ---- */
 
 static size_t ring_size(const struct engine_stream *stream, int encoding,
@@ -362,7 +350,9 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
 {
     struct engine_stream *stream = arg;
     struct engine_ring *ring = &stream->ring[encoding];
-    report_works(stream, encoding);
+    json_t *message = engine_message("encoding", stream->name);
+    json_object_set_new(message, "encoding", json_integer(encoding));
+    engine_note(stream->engine, message, NULL, 0, false);
     if (stream->encoding[encoding].feeds) {
         const size_t size = ring_size(stream, encoding, begin);
         if (!ring->writer || size > ring->size)

@@ -204,14 +204,6 @@ static void made(uv_work_t *work, int status)
         engine_stream_stop(stream);
 }
 
-static void refuse(struct engine *engine, const char *name, const char *why)
-{
-    json_t *message = engine_message("state", name);
-    json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
-    json_object_set_new(message, "why", json_string(why));
-    halo_link_send(engine->link, message, NULL, 0);
-}
-
 void engine_stream_start(struct engine *engine, const char *name, const char *settings,
                          const char *camera)
 {
@@ -222,7 +214,10 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
         engine_probe();
     struct engine_stream *stream = calloc(1, sizeof *stream);
     if (!stream || halo_stream_settings_read(&stream->settings, settings, &err) < 0) {
-        refuse(engine, name, err.code ? err.text : "out of memory");
+        json_t *message = engine_message("state", name);
+        json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
+        json_object_set_new(message, "why", json_string(err.code ? err.text : "out of memory"));
+        halo_link_send(engine->link, message, NULL, 0);
         free(stream);
         return;
     }

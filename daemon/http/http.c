@@ -687,15 +687,6 @@ static int read_pem(char **ret, const char *path, struct halo_error *err)
     return code < 0 ? halo_fail(err, code, "http: %s: %s", path, strerror(-code)) : 0;
 }
 
-/* Cookies are sent to all ports of a host, so each daemon needs another name. */
-static void name_cookie(struct halo_http *http)
-{
-    const char *colon = strrchr(http->listen, ':');
-    const char *port = strncmp(http->listen, "unix:", 5) && colon ? colon + 1 : "0";
-    snprintf(http->gate.cookie, sizeof http->gate.cookie, "%shalod-%s",
-             http->gate.tls ? "__Host-" : "", port);
-}
-
 /* Others than this machine need passwords, unless they get nothing but the metrics. */
 static int check_reach(struct halo_http *http, struct halo_error *err)
 {
@@ -718,7 +709,11 @@ static int prepare(struct halo_http *http, const struct halo_http_settings *sett
 {
     if (copy_settings(http, settings) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    name_cookie(http);
+    /* Cookies are sent to all ports of a host, so each daemon needs another name. */
+    const char *colon = strrchr(http->listen, ':');
+    const char *port = strncmp(http->listen, "unix:", 5) && colon ? colon + 1 : "0";
+    snprintf(http->gate.cookie, sizeof http->gate.cookie, "%shalod-%s",
+             http->gate.tls ? "__Host-" : "", port);
     int code = check_reach(http, err);
     if (code == 0)
         code = read_pem(&http->certificate, settings->certificate, err);

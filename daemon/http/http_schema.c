@@ -70,11 +70,6 @@ static void add_options(json_t *properties, const struct halo_filter_kind *kind,
     }
 }
 
-static const char *effect_of(enum halo_effect effect)
-{
-    return effect == HALO_EFFECT_HIDES ? "hides" : "changes";
-}
-
 json_t *halo_http_filters(void)
 {
     json_t *defs = json_object();
@@ -87,7 +82,8 @@ json_t *halo_http_filters(void)
                             json_pack("{s:s, s:s, s:s, s:o, s:b, s:s, s:s}", "title", kind->name,
                                       "description", kind->about, "type", "object", "properties",
                                       properties, "additionalProperties", 0, "x-example",
-                                      kind->example, "x-effect", effect_of(kind->effect)));
+                                      kind->example, "x-effect",
+                                      kind->effect == HALO_EFFECT_HIDES ? "hides" : "changes"));
     }
     return json_pack("{s:s, s:s, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema",
                      "title", "filters of halod " HALO_VERSION, "$defs", defs);

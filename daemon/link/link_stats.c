@@ -246,12 +246,6 @@ json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_
     return to;
 }
 
-static json_t *write_hidden(const struct halo_hidden_counts *hidden)
-{
-    return json_pack("{s:I, s:f, s:f}", "objects", (json_int_t)hidden->objects, "bits",
-                     hidden->bits, "epsilon", hidden->epsilons);
-}
-
 static void read_hidden(struct halo_hidden_counts *ret, const json_t *from)
 {
     ret->objects = halo_json_integer(from, "objects", 0, INT64_MAX, 0);
@@ -273,7 +267,9 @@ json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
         json_object_set_new(to, "capture", write_capture(&stats->capture));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
-    json_object_set_new(to, "hidden", write_hidden(&stats->hidden));
+    json_object_set_new(to, "hidden",
+                        json_pack("{s:I, s:f, s:f}", "objects", (json_int_t)stats->hidden.objects,
+                                  "bits", stats->hidden.bits, "epsilon", stats->hidden.epsilons));
     json_object_set_new(to, "degraded", halo_degradations_write(stats->degradation));
     json_object_set_new(to, "stages", stages);
     return to;

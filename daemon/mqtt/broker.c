@@ -524,16 +524,6 @@ static void split_server(struct halo_mqtt_broker *broker)
     }
 }
 
-/* The same at every connection, so that the broker ends a stale one, and its last will comes before
- * the new session. */
-static void name_client(struct halo_mqtt_broker *broker, const char *prefix)
-{
-    snprintf(broker->id, sizeof broker->id, "halod-%s", prefix);
-    for (char *c = broker->id; *c; c++)
-        if (!isalnum((unsigned char)*c))
-            *c = '-';
-}
-
 static int copy_settings(struct halo_mqtt_broker *broker, const struct halo_mqtt_settings *settings,
                          const char *will_topic)
 {
@@ -547,7 +537,13 @@ static int copy_settings(struct halo_mqtt_broker *broker, const struct halo_mqtt
     if (!fine)
         return -ENOMEM;
     split_server(broker);
-    name_client(broker, settings->prefix ? settings->prefix : HALO_MQTT_PREFIX);
+    /* The same at every connection, so that the broker ends a stale one, and its last will comes
+     * before the new session. */
+    snprintf(broker->id, sizeof broker->id, "halod-%s",
+             settings->prefix ? settings->prefix : HALO_MQTT_PREFIX);
+    for (char *c = broker->id; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '-';
     return 0;
 }
 

@@ -43,11 +43,6 @@ int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
     return 0;
 }
 
-static int64_t size_of_cards(const struct halo_live_begin *begin)
-{
-    return (begin->card ? begin->card->size : 0) + (begin->solid ? begin->solid->size : 0);
-}
-
 int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes)
 {
     AVPacket *packet = ring->outlet->stream->sv->packet;
@@ -63,7 +58,7 @@ int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes)
             return 0;
         }
         if (kind == HALO_PACKET_BEGIN) {
-            bytes += size_of_cards(&begin);
+            bytes += (begin.card ? begin.card->size : 0) + (begin.solid ? begin.solid->size : 0);
             halo_feed_begin(ring->outlet->feed, &begin);
         } else {
             bytes += packet->size;

@@ -28,14 +28,6 @@ static void move(struct halo_suspect *m, int extra)
     m->extra = extra;
 }
 
-static void count_death(struct halo_suspect *m, uint64_t now)
-{
-    if (now - m->died > HALO_SUSPECT_MS)
-        m->deaths = 0;
-    m->died = now;
-    m->deaths++;
-}
-
 /* Clears the records of all streams of the device that are not blamed. */
 static void forget(const struct death *d)
 {
@@ -195,8 +187,12 @@ enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count,
     struct halo_suspect *one = NULL;
     for (int i = 0; i < count; i++) {
         all[i]->moved = false;
-        if (is_here(&d, all[i]) && (!asker || asker == all[i]))
-            count_death(all[i], now);
+        if (is_here(&d, all[i]) && (!asker || asker == all[i])) {
+            if (now - all[i]->died > HALO_SUSPECT_MS)
+                all[i]->deaths = 0;
+            all[i]->died = now;
+            all[i]->deaths++;
+        }
     }
     if (asker) {
         const bool parts = asker->deaths >= HALO_SUSPECT_DEATHS && !asker->blamed;

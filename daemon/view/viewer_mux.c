@@ -150,13 +150,6 @@ static int bytes_send(struct halo_bytes *bytes, int fd)
     return sent;
 }
 
-static void bytes_clear(struct halo_bytes *bytes)
-{
-    while (bytes->first)
-        drop_first(bytes);
-    bytes->count = 0;
-}
-
 /* ---- the muxer ---- */
 
 enum {
@@ -266,7 +259,9 @@ static void mux_close(struct halo_viewer *viewer)
     if (!queue)
         return;
     halo_feed_mux_destroy(queue->mux);
-    bytes_clear(&queue->bytes);
+    while (queue->bytes.first)
+        drop_first(&queue->bytes);
+    queue->bytes.count = 0;
     free(queue);
 }
 

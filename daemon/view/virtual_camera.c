@@ -361,12 +361,6 @@ const struct halo_histogram *halo_virtual_delay(const struct halo_virtual *v)
     return &v->delay;
 }
 
-static json_t *delay_status(const struct halo_histogram *delay)
-{
-    return json_pack("{s:f, s:f}", "p50", (double)halo_histogram_percentile(delay, 0.5) / 1e6,
-                     "p99", (double)halo_histogram_percentile(delay, 0.99) / 1e6);
-}
-
 json_t *halo_virtual_status(const struct halo_virtual *v)
 {
     json_t *readers = !v->open || v->need.readers < 0 ? json_null() : json_boolean(v->need.readers);
@@ -375,6 +369,9 @@ json_t *halo_virtual_status(const struct halo_virtual *v)
                      v->open || v->trouble ? state : "starting", "why", v->open ? "" : v->why,
                      "pictures", (json_int_t)v->pictures, "repeated", (json_int_t)v->repeated,
                      "dropped_packets", (json_int_t)v->dropped, "opened", (json_int_t)v->opened,
-                     "failures", (json_int_t)v->failures, "delay_ms", delay_status(&v->delay),
+                     "failures", (json_int_t)v->failures, "delay_ms",
+                     json_pack("{s:f, s:f}", "p50",
+                               (double)halo_histogram_percentile(&v->delay, 0.5) / 1e6, "p99",
+                               (double)halo_histogram_percentile(&v->delay, 0.99) / 1e6),
                      "readers", readers);
 }
