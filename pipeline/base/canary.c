@@ -27,16 +27,6 @@ struct strength {
 };
 static const struct strength of_plane[HALO_CANARY_PLANES] = {{34, 26}, {26, 18}, {26, 18}};
 
-static int mark_at(int x, int y)
-{
-    return (x + y) & 1 ? -1 : 1;
-}
-
-static int bit_at(int x, int y)
-{
-    return (x ^ (y >> 1)) & 1 ? -1 : 1;
-}
-
 /* The sign of a cell's mark: pseudo-random, unlike any order in ordinary frames. */
 static int sign_of(int plane, int column, int row)
 {
@@ -117,8 +107,9 @@ static struct cell cell_at(const AVPixFmtDescriptor *d, int component, int x, in
 static unsigned sample_of(const AVPixFmtDescriptor *d, struct cell cell, int x, int y)
 {
     const int depth = d->comp[0].depth;
-    const unsigned value = (unsigned)(128 + wave(x * 2 + y + cell.wave) +
-                                      cell.mark * mark_at(x, y) + cell.bit * bit_at(x, y));
+    const unsigned value =
+        (unsigned)(128 + wave(x * 2 + y + cell.wave) + cell.mark * ((x + y) & 1 ? -1 : 1) +
+                   cell.bit * ((x ^ (y >> 1)) & 1 ? -1 : 1));
     const unsigned low = (unsigned)(x * 37 + y * 101 + cell.wave) * 2654435761u >> 16;
     return (value << (depth - 8)) | (low & ((1u << (depth - 8)) - 1)) | 1;
 }

@@ -357,13 +357,6 @@ static int check_input(struct halo_camera *c, const struct halo_camera_fault *fa
     return 0;
 }
 
-/* Subscribes to changes of the incoming signal's size, if the driver supports that. */
-static void listen_for_changes(const struct halo_camera *c)
-{
-    struct v4l2_event_subscription sub = {.type = V4L2_EVENT_SOURCE_CHANGE};
-    halo_v4l2_call(c->fd, VIDIOC_SUBSCRIBE_EVENT, &sub);
-}
-
 static int make_pool(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     const struct halo_camera_mode *mode = &c->mode;
@@ -378,8 +371,11 @@ static int set_up(struct halo_camera *c, const struct halo_camera_fault *fault)
     int code = check_device(c, fault);
     if (code >= 0)
         code = check_input(c, fault);
-    if (code >= 0)
-        listen_for_changes(c);
+    if (code >= 0) {
+        /* Subscribes to changes of the incoming signal's size, if the driver supports that. */
+        struct v4l2_event_subscription sub = {.type = V4L2_EVENT_SOURCE_CHANGE};
+        halo_v4l2_call(c->fd, VIDIOC_SUBSCRIBE_EVENT, &sub);
+    }
     if (code >= 0)
         code = halo_camera_set_all(c, fault);
     if (code >= 0)

@@ -129,8 +129,10 @@ static void free_held(struct halo_held *held)
     av_free(held);
 }
 
-static void drop_all(struct halo_detect *d)
+void halo_detect_destroy(struct halo_detect *d)
 {
+    if (!d)
+        return;
     while (d->first) {
         struct halo_held *held = d->first;
         d->first = held->next;
@@ -138,13 +140,6 @@ static void drop_all(struct halo_detect *d)
         free_held(held);
     }
     d->last = &d->first;
-}
-
-void halo_detect_destroy(struct halo_detect *d)
-{
-    if (!d)
-        return;
-    drop_all(d);
     for (int find = 0; find < HALO_FINDS; find++) {
         struct halo_finder *finder = &d->finder[find];
         halo_detect_link_destroy(finder->link);
@@ -316,17 +311,6 @@ static int take_items(struct halo_detect *d, struct halo_queue *from, struct hal
 
 /* ---- items out ---- */
 
-/* What waits for its verdict waits no longer. */
-static void drop_unjudged(struct halo_detect *d)
-{
-    for (struct halo_held *held = d->first; held; held = held->next) {
-        if (held->passes)
-            continue;
-        held->dropped = held->passes = true;
-        count(d, &d->counts.dropped);
-    }
-}
-
 /* A matte that this frame does not get must begin again after a cut. */
 static void skip_mattes(struct halo_detect *d, const struct halo_held *held)
 {
@@ -460,7 +444,13 @@ static int get(struct halo_detect *d, struct halo_queue *from, struct halo_item 
             return code;
         int64_t until = INT64_MAX;
         if (is_stopped(d)) {
-            drop_unjudged(d);
+            /* What waits for its verdict waits no longer. */
+            for (struct halo_held *held = d->first; held; held = held->next) {
+                if (held->passes)
+                    continue;
+                held->dropped = held->passes = true;
+                count(d, &d->counts.dropped);
+            }
         } else {
             for (int find = 0; find < HALO_FINDS; find++)
                 halo_finder_run(d, find, halo_now_ns());

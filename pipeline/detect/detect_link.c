@@ -192,12 +192,6 @@ struct received {
     int count; /* of fds */
 };
 
-static void close_fds(const struct received *r)
-{
-    for (int i = 0; i < r->count; i++)
-        close(r->fds[i]);
-}
-
 static void take_fds(struct received *r, struct msghdr *message)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -424,7 +418,8 @@ int halo_detect_link_read(struct halo_detect_link *link, int64_t now,
             return wait_on(link, now, err);
         if (code > 0)
             code = take_message(link, &r, now, ret, err);
-        close_fds(&r);
+        for (int i = 0; i < r.count; i++)
+            close(r.fds[i]);
         if (code != 0)
             return code;
     }

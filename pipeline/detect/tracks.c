@@ -181,12 +181,6 @@ static double near_after(double seconds)
     return fmin(NEAR + NEAR_GROW * fabs(seconds), NEAR_MAX);
 }
 
-/* The largest distance of what may be the same object. */
-static double gate_after(double seconds)
-{
-    return fmin(GATE + GATE_GROW * fabs(seconds), GATE_MAX);
-}
-
 /* The last box, as it would be at this time. */
 static struct mark mark_held(const struct track *track, int64_t at)
 {
@@ -342,11 +336,6 @@ void halo_tracks_reset(struct halo_tracks *tracks)
 
 /* ---- one track ---- */
 
-static const struct sight *last_of(const struct track *t)
-{
-    return &t->sight[t->sights - 1];
-}
-
 static void see(struct track *t, const struct sight *sight)
 {
     if (t->sights == SIGHTS)
@@ -415,7 +404,8 @@ static double distance(const struct track *t, const struct speed *speed, const s
     const double seconds = (double)(sight->at - last->at) / 1e6;
     const double d = fmin(box_distance(box_after(last->box, speed, seconds), sight->box),
                           box_distance(last->box, sight->box));
-    return d < gate_after(seconds) ? d : INFINITY;
+    /* The largest distance of what may be the same object. */
+    return d < fmin(GATE + GATE_GROW * fabs(seconds), GATE_MAX) ? d : INFINITY;
 }
 
 /* The boxes of the newest frame while they are matched. */
@@ -512,7 +502,7 @@ static void match(struct halo_tracks *tracks, struct matching *m, double score, 
         if (track < 0)
             return;
         struct track *t = &tracks->track[track];
-        if (old || least < near_after((double)(m->frame->at - last_of(t)->at) / 1e6)) {
+        if (old || least < near_after((double)(m->frame->at - t->sight[t->sights - 1].at) / 1e6)) {
             go_on(tracks, m, t, box);
         } else { /* it may be another object: this one must not be forgotten for it */
             t->left = true;

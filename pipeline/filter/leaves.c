@@ -145,16 +145,6 @@ static void write_bits(double bits, char *ret, size_t size)
     snprintf(ret, size, "%.*f", decimals, ceil(bits * unit - 1e-9) / unit);
 }
 
-static void describe(const struct halo_filter_cells *c, char *ret, size_t size)
-{
-    if (c->levels)
-        snprintf(ret, size, "%d x %d cells of %d levels in %d channels", c->cells, c->cells,
-                 c->levels, CHANNELS);
-    else
-        snprintf(ret, size, "%d x %d cells with noise, epsilon %g", c->cells, c->cells,
-                 halo_filter_cells_epsilon(c));
-}
-
 static void say_bits(struct halo_leaves *ret, const char *what, double others)
 {
     char bits[24], more[24], times[64] = "", over[80] = "";
@@ -188,7 +178,12 @@ static void say_cells(const struct halo_chain *chain, int place, struct halo_lea
         ret->kind = HALO_LEAVES_BITS;
         ret->bits += over * bits_of(&cells);
         if (applies(chain, i, place)) {
-            describe(&cells, what, sizeof what);
+            if (cells.levels)
+                snprintf(what, sizeof what, "%d x %d cells of %d levels in %d channels",
+                         cells.cells, cells.cells, cells.levels, CHANNELS);
+            else
+                snprintf(what, sizeof what, "%d x %d cells with noise, epsilon %g", cells.cells,
+                         cells.cells, halo_filter_cells_epsilon(&cells));
             own += bits_of(&cells);
         }
     }

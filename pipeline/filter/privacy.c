@@ -38,12 +38,6 @@ static const char *plane_name(const struct halo_planned_chain *planned, int p)
     " for this stream in the settings file (changed: any change is enough; off: no change is "     \
     "needed)"
 
-static int refuse_passthrough(struct halo_error *err)
-{
-    return halo_fail_usage(err, "these filters pass frames unchanged: use a filter that changes "
-                                "them, or set 'privacy: off' for this stream in the settings file");
-}
-
 /* f: the first filter of the region; negative: everywhere. */
 static int refuse_weak(const struct halo_planned_chain *planned, int f, int p,
                        const struct limit *limit, const struct halo_remains *remains,
@@ -260,7 +254,9 @@ int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_priva
     if (privacy == HALO_PRIVACY_OFF)
         return 0;
     if (halo_planned_chain_does(planned) != HALO_CHAIN_FILTERS)
-        return refuse_passthrough(err);
+        return halo_fail_usage(err,
+                               "these filters pass frames unchanged: use a filter that changes "
+                               "them, or set 'privacy: off' for this stream in the settings file");
     int code = halo_privacy_limits(privacy) ? judge_strictly(planned, err) : 0;
     if (code == 0 && halo_privacy_limits(privacy))
         code = judge_masks(planned->chain, err);

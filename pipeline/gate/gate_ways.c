@@ -77,16 +77,6 @@ static void say_scaled(struct halo_gate_ways *ways)
     ways->said_scaled = true;
 }
 
-static void say_unknown(struct halo_gate_ways *ways)
-{
-    if (!ways->said_unknown)
-        halo_log(HALO_LOG_WARNING,
-                 "stream %d: the rotation of some frames is ambiguous, so the position of regions "
-                 "in them is unknown, and such frames are filtered completely",
-                 ways->first.plan.input.stream);
-    ways->said_unknown = true;
-}
-
 static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int spill)
 {
     struct halo_gate_input input = ways->first.plan.input;
@@ -147,7 +137,13 @@ const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, i
         return &ways->first;
     }
     if (unknown) {
-        say_unknown(ways);
+        if (!ways->said_unknown)
+            halo_log(
+                HALO_LOG_WARNING,
+                "stream %d: the rotation of some frames is ambiguous, so the position of regions "
+                "in them is unknown, and such frames are filtered completely",
+                ways->first.plan.input.stream);
+        ways->said_unknown = true;
         *ret_known = HALO_KNOWN_TOLD;
     } else if (first->pixels && (scaled || first->input.unsure)) {
         say_scaled(ways);

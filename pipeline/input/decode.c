@@ -53,18 +53,6 @@ struct halo_decode_judge {
     bool delivered, interlaced;
 };
 
-/* Initializes judge for a stream. `live` is true if frames are not decoded in parallel. Call
- * decode_judge_begin() next. */
-static void decode_judge_init(struct halo_decode_judge *j, const AVCodecParameters *par, bool live)
-{
-    j->traits = halo_decode_traits(par->codec_id);
-    j->live = live;
-    j->begins_whole =
-        (j->traits & HALO_ONE_FOR_ONE) && par->extradata_size > 0 && par->extradata[0] == 1;
-    j->complaints.until = INT64_MAX;
-    j->complaints.harmless = halo_decode_harmless(par->codec_id);
-}
-
 /* Resets the counts. Each time the stream is read from its beginning, call this before the first
  * packet. */
 static void decode_judge_begin(struct halo_decode_judge *j)
@@ -73,15 +61,6 @@ static void decode_judge_begin(struct halo_decode_judge *j)
     j->packets = j->pictures = 0;
     j->from = INT64_MIN;
     atomic_store(&j->complaints.latest, INT64_MIN);
-}
-
-/* Sets which frames count: those whose time t satisfies `from` <= t < `until` (INT64_MIN and
- * INT64_MAX: all). Call this after decode_judge_begin(). */
-static void decode_judge_set_window(struct halo_decode_judge *j, int64_t from, int64_t until)
-{
-    j->from = from;
-    j->seeks = from != INT64_MIN;
-    j->complaints.until = until;
 }
 
 /* Ignores the decoder's error messages so far. Call this if the messages do not indicate damage, or
@@ -122,14 +101,6 @@ static bool complains(struct halo_decode_judge *j)
     return j->known != known && atomic_load(&j->complaints.latest) >= j->from;
 }
 
-static void count_early(struct halo_decode_judge *j)
-{
-    const int64_t early = FFMIN(j->packets, HALO_DECODE_JUDGE_EARLY);
-    j->packets = 0;
-    for (int i = 0; i < early; i++)
-        j->packets += j->early[i] == AV_NOPTS_VALUE || j->early[i] >= j->from;
-}
-
 /* If threads decode several frames in parallel, the error flags of frames are unreliable. */
 static bool has_flags(const struct halo_decode_judge *j, const AVFrame *frame, const AVCodec *codec)
 {
@@ -147,7 +118,10 @@ static bool decode_judge_picture(struct halo_decode_judge *j, const AVFrame *fra
         return false;
     if (!j->delivered) {
         j->from = j->begins_whole ? j->from : frame->pts;
-        count_early(j);
+        const int64_t early = FFMIN(j->packets, HALO_DECODE_JUDGE_EARLY);
+        j->packets = 0;
+        for (int i = 0; i < early; i++)
+            j->packets += j->early[i] == AV_NOPTS_VALUE || j->early[i] >= j->from;
     }
     j->delivered = true;
     j->interlaced |= halo_av_frame_fields(frame) & HALO_AV_INTERLACED;
@@ -323,7 +297,13 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->stream = stream;
     d->turn = halo_display_of_stream(stream);
     d->damage = damage;
-    decode_judge_init(&d->judge, stream->codecpar, settings->live);
+    d->judge.traits = halo_decode_traits(stream->codecpar->codec_id);
+    d->judge.live = settings->live;
+    d->judge.begins_whole = (d->judge.traits & HALO_ONE_FOR_ONE) &&
+                            stream->codecpar->extradata_size > 0 &&
+                            stream->codecpar->extradata[0] == 1;
+    d->judge.complaints.until = INT64_MAX;
+    d->judge.complaints.harmless = halo_decode_harmless(stream->codecpar->codec_id);
     begin(d);
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
     int code = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
@@ -391,7 +371,10 @@ const char *halo_decoder_refusal(const struct halo_decoder *d)
 
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until)
 {
-    decode_judge_set_window(&d->judge, from, until);
+    /* Frames count whose time t satisfies `from` <= t < `until`. */
+    d->judge.from = from;
+    d->judge.seeks = from != INT64_MIN;
+    d->judge.complaints.until = until;
 }
 
 /* Checks whether the device is lost, which does not count as damage of the input and is never

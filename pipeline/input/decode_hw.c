@@ -139,16 +139,6 @@ int halo_decode_hw_opened(struct halo_decode_hw *hw)
     return hw->canceled ? -ECANCELED : 0;
 }
 
-/* "h264 (High 10), 1920x1080 yuv420p10le" */
-static void describe(const AVCodecContext *c, enum AVPixelFormat software, char *text, size_t size)
-{
-    const char *profile = avcodec_profile_name(c->codec_id, c->profile);
-    const char *format = av_get_pix_fmt_name(software);
-    snprintf(text, size, "%s%s%s%s, %dx%d %s,", avcodec_get_name(c->codec_id), profile ? " (" : "",
-             profile ? profile : "", profile ? ")" : "", c->coded_width, c->coded_height,
-             format ? format : "");
-}
-
 enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCodecContext *c,
                                          const enum AVPixelFormat *offered)
 {
@@ -165,7 +155,12 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
     if (has && !odd && halo_hw_format_known(software))
         return open_on_gpu(hw);
     char what[200], why[400];
-    describe(c, software, what, sizeof what);
+    /* "h264 (High 10), 1920x1080 yuv420p10le" */
+    const char *profile = avcodec_profile_name(c->codec_id, c->profile);
+    const char *format = av_get_pix_fmt_name(software);
+    snprintf(what, sizeof what, "%s%s%s%s, %dx%d %s,", avcodec_get_name(c->codec_id),
+             profile ? " (" : "", profile ? profile : "", profile ? ")" : "", c->coded_width,
+             c->coded_height, format ? format : "");
     halo_av_last_line(((const struct halo_av_packet *)c->opaque)->complaints, why, sizeof why);
     const char *words = !hw->tried ? "NVDEC does not support this format"
                         : *why     ? why

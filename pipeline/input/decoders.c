@@ -194,14 +194,6 @@ static bool collect(struct halo_decode_worker *w)
     return code == 0;
 }
 
-static void say_works(struct halo_decoders *d)
-{
-    halo_lock(&d->lock);
-    d->works = true;
-    halo_cond_broadcast(&d->changed);
-    halo_unlock(&d->lock);
-}
-
 static int decode_worker_open(struct halo_decode_worker *w, struct halo_error *err)
 {
     struct halo_decoders *d = w->all;
@@ -220,8 +212,12 @@ static bool decode(struct halo_decode_worker *w, const struct halo_group *g)
     for (int i = 0; i < g->packets; i++) {
         if (halo_decoder_send(w->decoder, g->packet[i], &err) < 0 || !collect(w))
             return false;
-        if (i == 0 && halo_decoder_is_plain(w->decoder))
-            say_works(w->all);
+        if (i == 0 && halo_decoder_is_plain(w->decoder)) {
+            halo_lock(&w->all->lock);
+            w->all->works = true;
+            halo_cond_broadcast(&w->all->changed);
+            halo_unlock(&w->all->lock);
+        }
     }
     return true;
 }
@@ -272,16 +268,6 @@ static void drop_frames(struct halo_group *g)
     g->returned = g->frames = 0;
 }
 
-static void free_group(struct halo_group *g)
-{
-    drop_frames(g);
-    for (int i = 0; i < g->packets; i++)
-        av_packet_free(&g->packet[i]);
-    av_free(g->packet);
-    av_free(g->frame);
-    av_free(g);
-}
-
 /* With the lock, or without workers. */
 static void pop_group(struct halo_decoders *d)
 {
@@ -291,7 +277,12 @@ static void pop_group(struct halo_decoders *d)
         d->last = NULL;
     else
         d->waiting_bytes -= (int64_t)d->first->frames * d->frame_bytes;
-    free_group(g);
+    drop_frames(g);
+    for (int i = 0; i < g->packets; i++)
+        av_packet_free(&g->packet[i]);
+    av_free(g->packet);
+    av_free(g->frame);
+    av_free(g);
 }
 
 static int add_packet(struct halo_group *g, const AVPacket *pkt)

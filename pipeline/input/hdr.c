@@ -25,16 +25,6 @@ static void of_container(struct halo_hdr *hdr, const AVStream *st)
         memcpy(&hdr->light, data, sizeof hdr->light);
 }
 
-static void of_picture(struct halo_hdr *hdr, const struct halo_hdr *first)
-{
-    if (first->has_display && !hdr->has_display)
-        hdr->display = first->display;
-    if (first->has_light && !hdr->has_light)
-        hdr->light = first->light;
-    hdr->has_display |= first->has_display;
-    hdr->has_light |= first->has_light;
-}
-
 /* How the output looks without it: with some profiles of Dolby Vision the frames are SDR, or use
  * colours that only its metadata defines. */
 static const char *rest_of(const AVStream *st, bool hdr)
@@ -70,8 +60,14 @@ void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_picture *first,
     const bool hdr = halo_hdr_is(stream);
     *ret = (struct halo_hdr){0};
     of_container(ret, stream);
-    if (hdr)
-        of_picture(ret, &first->hdr);
+    if (hdr) {
+        if (first->hdr.has_display && !ret->has_display)
+            ret->display = first->hdr.display;
+        if (first->hdr.has_light && !ret->has_light)
+            ret->light = first->hdr.light;
+        ret->has_display |= first->hdr.has_display;
+        ret->has_light |= first->hdr.has_light;
+    }
     say_dropped(stream, first, hdr);
 }
 

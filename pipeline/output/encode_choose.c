@@ -145,15 +145,6 @@ static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *c
     return in->stream->time_base;
 }
 
-/* Frames stay interlaced in encoders with a mode for that; the other encoders encode them
- * unchanged. */
-static void set_fields(AVCodecContext *c, const AVCodec *codec, const AVCodecParameters *par)
-{
-    c->field_order = par->field_order;
-    if (par->field_order > AV_FIELD_PROGRESSIVE && av_match_name(codec->name, INTERLACING))
-        c->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
-}
-
 bool halo_encode_is_full(const struct halo_encoder_input *input)
 {
     return input->stream->codecpar->color_range == AVCOL_RANGE_JPEG ||
@@ -180,14 +171,6 @@ static void set_jpeg(AVCodecContext *c, const AVCodec *codec, enum AVPixelFormat
         c->pix_fmt = format == AV_PIX_FMT_YUV444P ? AV_PIX_FMT_YUVJ444P : AV_PIX_FMT_YUVJ420P;
 }
 
-/* Frames are encoded in the order in which they are shown. */
-static void set_in_order(AVCodecContext *c, const AVCodec *codec)
-{
-    c->max_b_frames = 0;
-    if (codec->id == AV_CODEC_ID_MPEG2VIDEO)
-        c->flags |= AV_CODEC_FLAG_LOW_DELAY;
-}
-
 static void set_live(AVCodecContext *c, const AVCodec *codec)
 {
     c->thread_type = FF_THREAD_SLICE; /* frame threads hold frames back */
@@ -209,11 +192,20 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
     c->framerate = input->framerate;
     c->time_base = choose_time_base(codec, settings->container, input);
     set_colours(c, settings, input);
-    set_fields(c, codec, input->stream->codecpar);
+    /* Frames stay interlaced in encoders with a mode for that; the other encoders encode them
+     * unchanged. */
+    c->field_order = input->stream->codecpar->field_order;
+    if (input->stream->codecpar->field_order > AV_FIELD_PROGRESSIVE &&
+        av_match_name(codec->name, INTERLACING))
+        c->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
     if (settings->gop)
         c->gop_size = settings->gop;
-    if (settings->live || !halo_container_reorders(settings->container))
-        set_in_order(c, codec);
+    if (settings->live || !halo_container_reorders(settings->container)) {
+        /* Frames are encoded in the order in which they are shown. */
+        c->max_b_frames = 0;
+        if (codec->id == AV_CODEC_ID_MPEG2VIDEO)
+            c->flags |= AV_CODEC_FLAG_LOW_DELAY;
+    }
     if (settings->live)
         set_live(c, codec);
     if (settings->jpeg)

@@ -41,15 +41,6 @@ static const struct reason {
     {"InitializeEncoder failed", "", "this GPU's NVENC does not accept this size or these options"},
 };
 
-/* The informative part of FFmpeg's line, or the whole text. */
-static void quote(const char *text, char *ret, size_t size)
-{
-    const char *line = strstr(text, "nvenc: ");
-    const char *from = line ? line + strlen("nvenc: ") : text;
-    const char *to = line ? strrchr(from, ')') : NULL;
-    snprintf(ret, size, "%.*s", (int)(to ? to - from : (ptrdiff_t)strlen(from)), from);
-}
-
 /* A short reason why NVENC is not available. False: the settings would fail with any encoder. */
 static bool find_reason(const struct halo_error *err, char *ret, size_t size)
 {
@@ -65,7 +56,11 @@ static bool find_reason(const struct halo_error *err, char *ret, size_t size)
             snprintf(ret, size, "%s", reasons[i].ours);
         return true;
     }
-    quote(err->text, ret, size);
+    /* The informative part of FFmpeg's line, or the whole text. */
+    const char *line = strstr(err->text, "nvenc: ");
+    const char *from = line ? line + strlen("nvenc: ") : err->text;
+    const char *to = line ? strrchr(from, ')') : NULL;
+    snprintf(ret, size, "%.*s", (int)(to ? to - from : (ptrdiff_t)strlen(from)), from);
     return !err->usage;
 }
 
@@ -92,18 +87,6 @@ static struct halo_encoder_settings settings_for_nvenc(const AVCodec *codec,
     return ret;
 }
 
-static void say_changes(const AVCodec *codec, const struct halo_encoder_input *in,
-                        const struct halo_encoder_settings *was,
-                        const struct halo_encoder_settings *is)
-{
-    if (was->crf && strcmp(was->crf, is->crf) != 0)
-        halo_log(HALO_LOG_WARNING, "%s: -crf 0 becomes 1, which is not lossless", codec->name);
-    if (was->preset && strcmp(was->preset, is->preset) != 0)
-        halo_log(HALO_LOG_INFO, "%s: -preset %s becomes %s", codec->name, was->preset, is->preset);
-    halo_log(HALO_LOG_DEBUG, "stream %d: %s reads frames from %s memory", in->stream->index,
-             codec->name, in->frames ? "the GPU's" : "the host's");
-}
-
 static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
                          const struct halo_encoder_settings *settings,
                          const struct halo_encoder_input *input, struct halo_error *err)
@@ -118,9 +101,15 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
         in.frames = NULL;
     halo_av_reason(0, NULL, old, sizeof old); /* an earlier line would be mistaken for the reason */
     int r = halo_encoder_open(ret, codec, &own, &in, err);
-    if (r >= 0)
-        say_changes(codec, &in, settings, &own);
-    else if (in.frames && halo_gate_set_device(gate, NULL, NULL) < 0)
+    if (r >= 0) {
+        if (settings->crf && strcmp(settings->crf, own.crf) != 0)
+            halo_log(HALO_LOG_WARNING, "%s: -crf 0 becomes 1, which is not lossless", codec->name);
+        if (settings->preset && strcmp(settings->preset, own.preset) != 0)
+            halo_log(HALO_LOG_INFO, "%s: -preset %s becomes %s", codec->name, settings->preset,
+                     own.preset);
+        halo_log(HALO_LOG_DEBUG, "stream %d: %s reads frames from %s memory", in.stream->index,
+                 codec->name, in.frames ? "the GPU's" : "the host's");
+    } else if (in.frames && halo_gate_set_device(gate, NULL, NULL) < 0)
         r = -ENOMEM;
     av_buffer_unref(&in.device);
     return r;

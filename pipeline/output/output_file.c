@@ -78,13 +78,6 @@ static int64_t seek(void *opaque, int64_t to, int whence)
     return at;
 }
 
-static void free_pb(struct file_place *f)
-{
-    if (f->pb)
-        av_freep(&f->pb->buffer);
-    avio_context_free(&f->pb);
-}
-
 static int make_pb(struct file_place *f)
 {
     uint8_t *buffer = av_malloc(BUFFER);
@@ -108,7 +101,9 @@ static void take_back(struct file_place *f)
 
 static void close_segment(struct file_place *f)
 {
-    free_pb(f);
+    if (f->pb)
+        av_freep(&f->pb->buffer);
+    avio_context_free(&f->pb);
     if (f->fd >= 0)
         close(f->fd);
     f->fd = -1;

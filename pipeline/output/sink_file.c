@@ -69,14 +69,6 @@ static bool is_no_file(const char *input, const char *path)
            !(stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
-static void finish_names(struct names *names)
-{
-    free(names->in);
-    free(names->out);
-    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++)
-        free(names->side[i].path);
-}
-
 static int init_names(struct names *names, const struct halo_run_settings *set,
                       struct halo_error *err)
 {
@@ -161,7 +153,10 @@ static int check_names(const struct halo_target *target, const struct halo_run_s
     int code = init_names(&names, set, err);
     if (code >= 0)
         code = compare(target, &names, set->output, err);
-    finish_names(&names);
+    free(names.in);
+    free(names.out);
+    for (size_t i = 0; i < sizeof names.side / sizeof *names.side; i++)
+        free(names.side[i].path);
     return code;
 }
 
@@ -320,17 +315,12 @@ int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *set
     return 0;
 }
 
-static void close_file(struct halo_sink *sink)
-{
-    if (sink->format && sink->format->pb && !(sink->format->oformat->flags & AVFMT_NOFILE))
-        avio_closep(&sink->format->pb);
-}
-
 void halo_sink_destroy(struct halo_sink *sink)
 {
     if (!sink)
         return;
-    close_file(sink);
+    if (sink->format && sink->format->pb && !(sink->format->oformat->flags & AVFMT_NOFILE))
+        avio_closep(&sink->format->pb);
     halo_sink_abandon(sink);
     avformat_free_context(sink->format);
     target_finish(&sink->target);

@@ -19,17 +19,12 @@
 static const double MAX_PIXELS = 1e5, MAX_PARTS = 100, STEP = 0.5;
 enum { HULL_POINTS = 8 * HALO_MAX_CORNERS };
 
-static double most_of(bool relative)
-{
-    return relative ? MAX_PARTS : MAX_PIXELS;
-}
-
 /* ---- from an update ---- */
 
 static bool is_length(const struct halo_length *length, bool relative)
 {
     return length->relative == relative && isfinite(length->value) &&
-           fabs(length->value) <= most_of(relative);
+           fabs(length->value) <= (relative ? MAX_PARTS : MAX_PIXELS);
 }
 
 static int refuse(struct halo_error *err)

@@ -643,13 +643,6 @@ static bool is_shape(const struct halo_shape *s)
     return false;
 }
 
-/* Hides everything with one rectangle. */
-static void hide_all(const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret)
-{
-    ret->rects[0] = (struct halo_rect){0, 0, canvas->width, canvas->height};
-    ret->region = (struct halo_region){.rects = ret->rects, .rect_count = 1};
-}
-
 static bool draw_rects(struct drawing *d, const struct halo_shape *shapes, int count)
 {
     const struct halo_shape_canvas *c = d->canvas;
@@ -759,9 +752,11 @@ int halo_shapes_draw(const struct halo_shape *shapes, int count,
         rects = rects && shapes[i].kind == HALO_SHAPE_RECT;
     }
     *ret_hidden = true;
-    if (!fine)
-        hide_all(canvas, ret);
-    else if (rects)
+    if (!fine) {
+        /* Hides everything with one rectangle. */
+        ret->rects[0] = (struct halo_rect){0, 0, canvas->width, canvas->height};
+        ret->region = (struct halo_region){.rects = ret->rects, .rect_count = 1};
+    } else if (rects)
         *ret_hidden = draw_rects(&d, shapes, count);
     else if (draw_mask_plane(&d, shapes, count) < 0)
         return -ENOMEM;

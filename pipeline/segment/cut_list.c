@@ -75,15 +75,6 @@ static int find_stream(struct reader *r, struct halo_error *err)
                            r->settings->source.input, count);
 }
 
-static void init_cuts(struct reader *r)
-{
-    const AVCodecDescriptor *d = avcodec_descriptor_get(r->stream->codecpar->codec_id);
-    r->intra = d && (d->props & AV_CODEC_PROP_INTRA_ONLY);
-    r->cuts.latest = INT64_MIN;
-    if (!r->intra && !halo_cuts_init(&r->cuts, r->stream))
-        r->reason = r->cuts.reason;
-}
-
 static bool may_begin_with(struct reader *r, const AVPacket *pkt)
 {
     if (r->reason)
@@ -227,7 +218,11 @@ int halo_cut_list_read(struct halo_cut_input *ret, const struct halo_run_setting
         code = open_input(&r, &limits, &damage, err);
     if (code >= 0) {
         describe(&r, ret);
-        init_cuts(&r);
+        const AVCodecDescriptor *d = avcodec_descriptor_get(r.stream->codecpar->codec_id);
+        r.intra = d && (d->props & AV_CODEC_PROP_INTRA_ONLY);
+        r.cuts.latest = INT64_MIN;
+        if (!r.intra && !halo_cuts_init(&r.cuts, r.stream))
+            r.reason = r.cuts.reason;
         code = read_all(&r, err);
     }
     if (code >= 0 && !atomic_load(stop)) {

@@ -293,16 +293,6 @@ static int64_t time_of(const struct halo_part_reader *r, int64_t n)
     return first + (n + order->count) * r->step;
 }
 
-/* Remembers the last frames for the next part. */
-static void note_end(const struct halo_part_reader *r)
-{
-    struct halo_part_order next = {.delay = r->order->delay};
-    for (int64_t n = r->count - next.delay; n < r->count; n++)
-        if (n >= -r->order->count)
-            next.before[next.count++] = time_of(r, n);
-    *r->order = next;
-}
-
 int halo_part_open(struct halo_part_reader **ret, const char *path, const AVCodecParameters *par,
                    struct halo_part_order *order, struct halo_error *err)
 {
@@ -332,7 +322,12 @@ int halo_part_read(struct halo_part_reader *r, AVPacket *pkt, struct halo_error 
     if (fread(&record, sizeof record, 1, r->file) != 1)
         return fail_read(r, err);
     if (record.size == END) {
-        note_end(r);
+        /* Remembers the last frames for the next part. */
+        struct halo_part_order next = {.delay = r->order->delay};
+        for (int64_t n = r->count - next.delay; n < r->count; n++)
+            if (n >= -r->order->count)
+                next.before[next.count++] = time_of(r, n);
+        *r->order = next;
         return 0;
     }
     if (record.size < 0 || r->read == r->count)

@@ -480,14 +480,6 @@ int halo_segments_clear(const char *folder, bool overwrite, struct halo_error *e
     return code;
 }
 
-/* A folder that is kept must not take another file for its output. */
-static void forget_output(struct halo_segments *s)
-{
-    struct halo_error ignored = {0};
-    if (s->inode)
-        halo_segments_note_output(s, 0, &ignored);
-}
-
 void halo_segments_close(struct halo_segments *s, bool remove)
 {
     if (!s)
@@ -497,7 +489,10 @@ void halo_segments_close(struct halo_segments *s, bool remove)
         halo_segments_abandon(s);
         halo_sync_folder(s->folder);
     } else if (s->fd >= 0) {
-        forget_output(s);
+        /* A folder that is kept must not take another file for its output. */
+        struct halo_error ignored = {0};
+        if (s->inode)
+            halo_segments_note_output(s, 0, &ignored);
     }
     if (s->fd >= 0)
         close(s->fd);
