@@ -217,17 +217,6 @@ int halo_matte_settle(struct halo_matte_nodes *n, const uint8_t *mask,
 
 /* ---- FIT ---- */
 
-static void find_p(struct halo_matte_nodes *n)
-{
-    const int count = n->width * n->height;
-    for (int i = 0; i < count; i++) {
-        const int p = (n->state[i] - 2048) * 4387 >> 16;
-        n->p[i] = (int16_t)(p < 0 ? 0 : p > 4095 ? 4095 : p);
-        n->sure[i] = (uint8_t)((n->p[i] >= HALO_MATTE_SURE) * FULL |
-                               (n->p[i] <= 4095 - HALO_MATTE_SURE) * EMPTY);
-    }
-}
-
 /* Repeats the first and the last element of a row of sums. */
 static void extend(int32_t *sums, int width)
 {
@@ -335,7 +324,13 @@ static void join_row(struct halo_matte_nodes *n, int y, const struct halo_matte_
 
 void halo_matte_fit(struct halo_matte_nodes *n)
 {
-    find_p(n);
+    const int count = n->width * n->height;
+    for (int i = 0; i < count; i++) {
+        const int p = (n->state[i] - 2048) * 4387 >> 16;
+        n->p[i] = (int16_t)(p < 0 ? 0 : p > 4095 ? 4095 : p);
+        n->sure[i] = (uint8_t)((n->p[i] >= HALO_MATTE_SURE) * FULL |
+                               (n->p[i] <= 4095 - HALO_MATTE_SURE) * EMPTY);
+    }
     for (int y = 0; y < n->height; y++)
         fit_row(n, y);
 }

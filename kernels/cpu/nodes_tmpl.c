@@ -106,15 +106,6 @@ static size_t lay_out(struct band *b, char *data)
     return used;
 }
 
-static void fill_ghosts(const struct band *b)
-{
-    const int v = b->job->conv->border_value;
-    if (b->job->src.depth == 8)
-        memset(b->ghosts, v, (size_t)b->samples);
-    for (int i = 0; i < b->samples && b->job->src.depth > 8; i++)
-        b->ghosts[i] = (uint16_t)(v << b->job->src.shift);
-}
-
 int HALO_NODES_BAND(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
     const struct halo_conv *c = job->conv;
@@ -129,7 +120,11 @@ int HALO_NODES_BAND(const struct halo_job *job, int y0, int y1, struct halo_cpu_
     if (!data)
         return -ENOMEM;
     lay_out(&b, data);
-    fill_ghosts(&b);
+    const int v = b.job->conv->border_value;
+    if (b.job->src.depth == 8)
+        memset(b.ghosts, v, (size_t)b.samples);
+    for (int i = 0; i < b.samples && b.job->src.depth > 8; i++)
+        b.ghosts[i] = (uint16_t)(v << b.job->src.shift);
 
     if (step > 1) {
         sum_cells(&b, b.first - 1);
