@@ -60,11 +60,6 @@ static bool timed(const struct halo_bench_result *r)
     return r->rounds > 0 && r->us.median > 0;
 }
 
-static bool is_copy(const struct halo_bench_result *r)
-{
-    return !strcmp(r->name, "copy");
-}
-
 static void add_name(struct plot *p, const char *name)
 {
     for (int i = 0; i < p->name_count; i++)
@@ -88,7 +83,7 @@ static bool survey(struct plot *p)
             p->column[r->mask.kind] = p->columns++;
         if (p->row[r->depth] < 0)
             p->row[r->depth] = p->rows++;
-        if (!is_copy(r))
+        if (strcmp(r->name, "copy") != 0)
             add_name(p, r->name);
         widest = fmax(widest, r->mask.width);
         narrowest = fmin(narrowest, r->mask.width);

@@ -161,14 +161,6 @@ static void csv_begin(const struct halo_bench_ring_run *run)
          "us,late");
 }
 
-static void csv_number(double value)
-{
-    if (value > 0)
-        printf(",%.6g", value);
-    else
-        putchar(',');
-}
-
 static void csv_row(const struct halo_bench_ring_run *run, const struct halo_bench_ring_row *r,
                     bool first)
 {
@@ -181,8 +173,12 @@ static void csv_row(const struct halo_bench_ring_run *run, const struct halo_ben
            kind_names[r->kind], r->depth, r->streams, r->frames);
     const double values[] = {r->rate,   r->up,         r->down,   r->wall,   r->submit_us,
                              r->cpu_us, r->kernels_us, r->p50_us, r->p99_us, r->max_us};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        csv_number(values[i]);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i] > 0)
+            printf(",%.6g", values[i]);
+        else
+            putchar(',');
+    }
     printf(",%d\n", r->late);
     fflush(stdout);
 }
@@ -237,11 +233,6 @@ static const struct halo_bench_ring_report reports[] = {
     [HALO_BENCH_CSV] = {csv_begin, csv_row, no_end},
     [HALO_BENCH_JSON] = {json_begin, json_row, json_end},
 };
-
-static const struct halo_bench_ring_report *bench_ring_report_of(enum halo_bench_format format)
-{
-    return &reports[format];
-}
 
 enum {
     TURNS = 5,
@@ -544,9 +535,8 @@ static int measure_size(struct ring *r, const struct halo_bench_pixels *pixels, 
 
 int halo_bench_ring(const struct halo_bench_settings *settings)
 {
-    struct ring r = {.settings = settings,
-                     .report = bench_ring_report_of(settings->format),
-                     .run = {.settings = settings}};
+    struct ring r = {
+        .settings = settings, .report = &reports[settings->format], .run = {.settings = settings}};
     struct halo_backend *b;
     int code = halo_bench_open(&b, settings, r.run.device, sizeof r.run.device);
     if (code)

@@ -163,13 +163,6 @@ static void print_table(const json_t *streams, int columns, bool colours, FILE *
     free(table);
 }
 
-static void print_text(const json_t *object, const char *key, FILE *to)
-{
-    const char *text = ctl_text(object, key);
-    if (*text)
-        fprintf(to, "%-10s %s\n", key, text);
-}
-
 static void print_stages(const json_t *stages, FILE *to)
 {
     const char *stage;
@@ -285,8 +278,11 @@ static void print_stream(const json_t *stream, FILE *to)
     char gpu[CELL];
     json_t *value;
     size_t i;
-    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
-        print_text(stream, texts[k], to);
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+        const char *text = ctl_text(stream, texts[k]);
+        if (*text)
+            fprintf(to, "%-10s %s\n", texts[k], text);
+    }
     if (*ctl_coverage(stream, false))
         fprintf(to, "%-10s %s\n", "hides", ctl_coverage(stream, false));
     print_leaves(stream, to);
@@ -394,16 +390,6 @@ static void open_screen(struct screen *screen)
     fputs("\033[?1049h\033[?25l", stdout); /* a screen of its own, without a cursor */
 }
 
-static void close_screen(const struct screen *screen)
-{
-    fputs("\033[?25h\033[?1049l", stdout);
-    fflush(stdout);
-    if (screen->keys)
-        tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
-    if (screen->signals >= 0)
-        close(screen->signals);
-}
-
 /* All of one stream, or a table of many. Lines that do not fit are cut, so that nothing scrolls. */
 static void draw(const struct ctl *ctl, const json_t *streams, bool one)
 {
@@ -507,7 +493,12 @@ static int watch_screen(struct ctl *ctl, bool one, int patience_ms)
         if (!code && streams && (wake == WAKE_ANSWER || wake == WAKE_DRAW))
             draw(ctl, streams, one);
     }
-    close_screen(&screen);
+    fputs("\033[?25h\033[?1049l", stdout);
+    fflush(stdout);
+    if (screen.keys)
+        tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
+    if (screen.signals >= 0)
+        close(screen.signals);
     if (error)
         code = ctl_say_error(ctl, error);
     else if (code)
