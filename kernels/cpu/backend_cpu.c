@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "kernels/backends.h"
-#include "kernels/cpu/box.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/rows.h"

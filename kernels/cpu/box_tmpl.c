@@ -18,7 +18,7 @@
  * reaches the next integer only if the second term is 1 / area or more, that is if N * e >= 2^64;
  * but N * e < 2^39 * 2^23. (area is odd, so it divides 2^64 only if it is 1: then m would need 65
  * bits, but the filter is a copy.) */
-#include "kernels/cpu/box.h"
+#include "kernels/cpu/rows.h"
 
 #include <errno.h>
 #include <math.h>

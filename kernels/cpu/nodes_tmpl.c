@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kernels/cpu/nodes.h"
+#include "kernels/cpu/rows.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

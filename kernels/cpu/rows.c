@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chooses the build of rows_tmpl.c for this CPU. */
+ * Strategies in vectors: choose the build of rows_tmpl.c, box_tmpl.c or nodes_tmpl.c for this
+ * CPU. */
 #include "kernels/cpu/rows.h"
 
 /* Samples are signed 16-bit factors in vectors. */
@@ -119,4 +120,83 @@ const struct halo_cpu_strategy halo_cpu_rows_base = {
              .about = "vectors along each row, with baseline instructions only",
              .can = can},
     .band = halo_rows_band_base,
+};
+
+/* ---- running-sums ---- */
+
+static bool can_box(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_BOX;
+}
+
+static bool can_box_v3(const struct halo_conv *conv, int channels)
+{
+    return can_box(conv, channels) && halo_has_v3();
+}
+
+static int box_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+#ifdef __x86_64__
+    return halo_box_band_v3(job, y0, y1, scratch);
+#else
+    return halo_box_band_base(job, y0, y1, scratch);
+#endif
+}
+
+static int box_band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+#ifdef __x86_64__
+    if (halo_has_v4())
+        return halo_box_band_v4(job, y0, y1, scratch);
+#endif
+    return halo_has_v3() ? box_band_v3(job, y0, y1, scratch)
+                         : halo_box_band_base(job, y0, y1, scratch);
+}
+
+const struct halo_cpu_strategy halo_cpu_running_sums = {
+    .base = {.name = "running-sums",
+             .about = "boxes, at a cost that does not depend on the radius",
+             .can = can_box},
+    .band = box_band,
+};
+
+const struct halo_cpu_strategy halo_cpu_running_sums_v3 = {
+    .base = {.name = "running-sums-avx2",
+             .about = "boxes at the same cost, without AVX-512",
+             .can = can_box_v3},
+    .band = box_band_v3,
+};
+
+const struct halo_cpu_strategy halo_cpu_running_sums_base = {
+    .base = {.name = "running-sums-base",
+             .about = "boxes at the same cost, with baseline instructions only",
+             .can = can_box},
+    .band = halo_box_band_base,
+};
+
+/* ---- nodes ---- */
+
+static bool can_nodes(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_DECIMATED;
+}
+
+static int nodes_band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+#ifdef __x86_64__
+    if (halo_has_v4())
+        return halo_nodes_band_v4(job, y0, y1, scratch);
+    if (halo_has_v3())
+        return halo_nodes_band_v3(job, y0, y1, scratch);
+#endif
+    return halo_nodes_band_base(job, y0, y1, scratch);
+}
+
+const struct halo_cpu_strategy halo_cpu_nodes = {
+    .base = {.name = "nodes",
+             .about = "wide Gaussians, computed on a smaller plane",
+             .can = can_nodes},
+    .band = nodes_band,
 };

@@ -24,4 +24,35 @@ int halo_rows_band_base(const struct halo_job *job, int y0, int y1,
 int halo_rows_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 int halo_rows_band_v4(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 
+/* ---- box_tmpl.c, built in the same way ---- */
+
+#define HALO_BOX_NAME_(isa) halo_box_band_##isa
+#define HALO_BOX_NAME(isa)  HALO_BOX_NAME_(isa)
+#define HALO_BOX_BAND       HALO_BOX_NAME(HALO_ISA)
+
+/* "running-sums" uses the best instruction set of this CPU. The others are the same code for older
+ * instruction sets; they exist for tests and timing. */
+extern const struct halo_cpu_strategy halo_cpu_running_sums, halo_cpu_running_sums_v3,
+    halo_cpu_running_sums_base;
+
+/* Implement `band` of halo_cpu_strategy for the kind BOX only. */
+int halo_box_band_base(const struct halo_job *job, int y0, int y1,
+                       struct halo_cpu_scratch *scratch);
+int halo_box_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
+int halo_box_band_v4(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
+
+/* ---- nodes_tmpl.c, built in the same way ---- */
+
+#define HALO_NODES_NAME_(isa) halo_nodes_band_##isa
+#define HALO_NODES_NAME(isa)  HALO_NODES_NAME_(isa)
+#define HALO_NODES_BAND       HALO_NODES_NAME(HALO_ISA)
+
+/* Implement `band` of halo_cpu_strategy for the kind DECIMATED only. */
+int halo_nodes_band_base(const struct halo_job *job, int y0, int y1,
+                         struct halo_cpu_scratch *scratch);
+int halo_nodes_band_v3(const struct halo_job *job, int y0, int y1,
+                       struct halo_cpu_scratch *scratch);
+int halo_nodes_band_v4(const struct halo_job *job, int y0, int y1,
+                       struct halo_cpu_scratch *scratch);
+
 #endif
