@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "config/base/log.h"
-#include "daemon/view/begin.h"
 #include "daemon/view/takers.h"
 #include "kernels/clock.h"
 #include "pipeline/output/begin_wire.h"

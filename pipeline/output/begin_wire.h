@@ -72,4 +72,10 @@ int halo_begin_write(const struct halo_live_begin *begin, size_t most_card, uint
 int halo_begin_read(struct halo_begin_copy *ret, const uint8_t *bytes, size_t size,
                     size_t most_card);
 
+/* Returns a deep copy, which the caller owns, or NULL if out of memory; only packets share their
+ * memory with the original. begin->video must not be NULL. */
+struct halo_live_begin *halo_begin_copy(const struct halo_live_begin *begin);
+/* Destroys a copy. NULL is ignored. */
+void halo_begin_destroy(struct halo_live_begin *begin);
+
 #endif
