@@ -22,4 +22,9 @@ bool sv_hooks_finished(struct sv_process *process, const json_t *message);
  * cancelled. */
 void sv_hooks_forget(struct sv_process *process);
 
+/* Returns the environment for programs that the supervisor starts, or NULL if out of memory. The
+ * result is the supervisor's own environment without the variables that are meant only for the
+ * supervisor. The result is never freed. Loop thread only. */
+char **sv_environment(void);
+
 #endif

@@ -14,7 +14,6 @@
 #include "daemon/engine/refusals.h"
 #include "daemon/link/link.h"
 #include "daemon/supervisor/sup_data.h"
-#include "daemon/supervisor/sup_environment.h"
 #include "daemon/supervisor/sup_files.h"
 #include "daemon/supervisor/sup_hook.h"
 #include "daemon/supervisor/sup_share.h"
