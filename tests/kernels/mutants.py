@@ -42,7 +42,7 @@ FILES = {
     CPU + 'nodes_gather_tmpl.h': (2, 'cpu/nodes'),
     CPU + 'nodes_blur_tmpl.h': (1, 'cpu/nodes'),
     'kernels/region.c': (1, 'cpu/'),
-    CPU + 'region.c': (1, 'cpu/'),
+    CPU + 'backend_cpu.c': (1, 'cpu/'),
     CUDA + 'naive.cu': (1, 'cuda/naive'),
     CUDA + 'passes.cuh': (6, 'cuda/'),
     CUDA + 'table.cu': (2, 'cuda/naive'),

@@ -63,14 +63,12 @@ FILES = {
     PIPELINE + 'region/region_feed.c': (13, ('region_feed',)),
     PIPELINE + 'region/region_motion.c': (9, ('region_feed',)),
     PIPELINE + 'region/shapes.c': (6, ('shapes', 'gate_regions')),
-    PIPELINE + 'region/shapes_draw.c': (11, ('shapes',)),
-    PIPELINE + 'region/shapes_feather.c': (4, ('shapes',)),
+    PIPELINE + 'region/shapes_draw.c': (15, ('shapes',)),
     PIPELINE + 'region/shapes_parse.c': (5, ('shapes',)),
     PIPELINE + 'region/shapes_spread.c': (5, ('shapes',)),
     PIPELINE + 'detect/judge.c': (11, ('judge', 'judge_chance')),
     PIPELINE + 'detect/replay.c': (6, ('replay',)),
-    PIPELINE + 'detect/tracks.c': (8, ('judge', 'tracks', 'judge_chance')),
-    PIPELINE + 'detect/tracks_motion.c': (3, ('tracks',)),
+    PIPELINE + 'detect/tracks.c': (11, ('judge', 'tracks', 'judge_chance')),
     PIPELINE + 'detect/detect.c': (4, ('detect',) + BOX),
     PIPELINE + 'detect/finder.c': (4, ('detect',) + BOX),
     PIPELINE + 'stream/graph.c': (5, ('graph', 'privacy') + BOX),
@@ -81,20 +79,18 @@ FILES = {
     PIPELINE + 'stream/stages.c': (2, BOX),
     PIPELINE + 'stream/live_source.c': (2, BOX),
     PIPELINE + 'stream/live_status.c': (2, BOX),
+    DAEMON + 'mqtt/broker.c': (2, WORLD),
     DAEMON + 'mqtt/broker.h': (0, WORLD),
-    DAEMON + 'mqtt/command.c': (2, WORLD),
-    DAEMON + 'mqtt/mqtt.c': (2, WORLD),
-    DAEMON + 'mqtt/session.c': (2, WORLD),
+    DAEMON + 'mqtt/mqtt.c': (4, WORLD),
     DAEMON + 'supervisor/sup_degraded.c': (2, WORLD),
     DAEMON + 'supervisor/sup_engine.c': (2, WORLD),
     DAEMON + 'supervisor/sup_feed.c': (2, WORLD),
     DAEMON + 'supervisor/sup_hides.c': (2, WORLD),
-    DAEMON + 'supervisor/sup_message.c': (2, WORLD),
+    DAEMON + 'supervisor/sup_message.c': (4, WORLD),
     DAEMON + 'supervisor/sup_place.h': (0, WORLD),
     DAEMON + 'supervisor/sup_process.c': (2, WORLD),
     DAEMON + 'supervisor/sup_regions.c': (2, WORLD),
     DAEMON + 'supervisor/sup_request.c': (2, WORLD),
-    DAEMON + 'supervisor/sup_stray.c': (2, WORLD),
     DAEMON + 'supervisor/sup_stream.c': (2, WORLD),
     DAEMON + 'supervisor/sup_words.c': (2, WORLD),
     DAEMON + 'supervisor/supervisor.c': (2, WORLD),
@@ -103,7 +99,7 @@ FILES = {
     DAEMON + 'view/feed.h': (0, WORLD),
     DAEMON + 'view/listen.c': (2, WORLD),
     DAEMON + 'detector/pool.c': (0, WORLD),
-    'kernels/frame.c': (1, ('lanes-skipped-cpu',)),
+    'kernels/backend.c': (1, ('lanes-skipped-cpu',)),
     CUDA + 'lane.c': (4, ('lanes-host-skipped', 'lanes-host')),
     CUDA + 'region_masks.c': (4, ('lanes-host',)),
 }
@@ -236,7 +232,7 @@ KNOWN = {
     DAEMON + 'supervisor/sup_request.c': (
         ('answers come after 45 s', '', 'ten times', 'REPLY_MS'),
     ),
-    DAEMON + 'supervisor/sup_stray.c': (
+    DAEMON + 'supervisor/sup_message.c': (
         ('ten invalid messages are enough', '', 'a tenth', 'STRAYS_MAX'),
     ),
     DAEMON + 'supervisor/sup_words.c': (
@@ -249,7 +245,7 @@ KNOWN = {
     DAEMON + 'mqtt/mqtt.c': (
         ('states are published after half a second', '', 'ten times', 'SOON_MS'),
     ),
-    DAEMON + 'mqtt/session.c': (
+    DAEMON + 'mqtt/broker.c': (
         ('a broker that is silent is kept for 5 minutes', '', 'ten times', 'KEEPALIVE_S'),
         ('a broker has 150 s for the login', '', 'ten times', 'LOGIN_S'),
     ),
