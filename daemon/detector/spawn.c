@@ -191,7 +191,7 @@ static int spawn(struct halo_detector_process *p, const struct halo_detector_how
         .stdio = stdio,
         .stdio_count = HALO_DETECTOR_FD + 1,
     };
-    return halo_process_ops->start(&p->child, p->loop, &options);
+    return halo_process_start(&p->child, p->loop, &options);
 }
 
 /* Takes ownership of p, words and ends; on failure, nothing of them is left. */

@@ -16,14 +16,19 @@ struct halo_process {
 };
 
 struct halo_process_ops {
-    /* Starts the process; options as for uv_spawn(), without exit_cb. Fills handle and pid. Returns
-     * 0 or -errno; the handle must be closed in both cases. */
+    /* As halo_process_start(). */
     int (*start)(struct halo_process *process, uv_loop_t *loop, uv_process_options_t *options);
     void (*kill)(struct halo_process *process); /* SIGKILL; does nothing if it has ended */
 };
 
 /* The real processes; tests replace this table before any process starts. */
 extern const struct halo_process_ops *halo_process_ops;
+
+/* Starts the process, which inherits no descriptor but those of the options, which are as for
+ * uv_spawn(), without exit_cb. Fills handle and pid. Returns 0 or -errno; the handle must be closed
+ * in both cases. */
+int halo_process_start(struct halo_process *process, uv_loop_t *loop,
+                       uv_process_options_t *options);
 
 /* Forgets the process. closed() gets the handle, whose data is the struct halo_process; until then,
  * its memory must stay. */

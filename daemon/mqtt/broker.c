@@ -4,13 +4,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <mosquitto.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config/base/library.h"
@@ -292,22 +290,12 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     check(session, result);
 }
 
-/* Engines and hooks must not inherit the socket, nor the pair of sockets that libmosquitto makes;
- * it does not mark them. Everything else that is open is already marked. (Engines also close what
- * they inherit, in case one is started while the thread connects.) */
-static void mark_descriptors(int fd)
-{
-    syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-    fcntl(fd, F_SETFD, FD_CLOEXEC); /* Linux before 5.11 */
-}
-
 static int start_watch(struct session *session)
 {
     const int fd = session->library->socket(session->mosq);
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return -ENOMEM;
-    mark_descriptors(fd);
     watch->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     const int code = watch->fd < 0 ? -errno : uv_poll_init(session->loop, &watch->poll, watch->fd);
     if (code < 0) {

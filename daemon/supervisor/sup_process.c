@@ -93,7 +93,7 @@ static int spawn(struct sv_process *process, int files, int fd, char **environme
         .stdio = stdio,
         .stdio_count = HALO_LINK_FD + 1,
     };
-    return halo_process_ops->start(&process->process, process->sv->loop, &options);
+    return halo_process_start(&process->process, process->sv->loop, &options);
 }
 
 static int start(struct sv_process *process)

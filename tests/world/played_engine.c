@@ -758,12 +758,17 @@ static void read_detector(void *arg)
 }
 
 /* It would get what another thread of libuv's, or a request that waits, has open just now. */
-static void check_inherited(const char *name)
+static void check_inherited(void)
 {
     for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS; fd++) {
         const int flags = fcntl(fd, F_GETFD);
-        if (flags >= 0 && !(flags & FD_CLOEXEC))
-            world_fail("engine %s inherits descriptor %d", name, fd);
+        if (flags >= 0 && !(flags & FD_CLOEXEC)) {
+            char path[32], what[256] = "";
+            snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+            if (readlink(path, what, sizeof what - 1) < 0)
+                what[0] = '\0';
+            world_fail("an engine inherits a descriptor: %s", what);
+        }
     }
 }
 
@@ -793,7 +798,7 @@ static int start_played(struct halo_process *process, uv_loop_t *loop,
         world_watch(e->fd, 0, read_detector, e);
         return 0;
     }
-    check_inherited(e->name);
+    check_inherited();
     check_start(e->name);
     if (played.deaths > 0 && !strcmp(played.frail, e->name)) {
         played.deaths--;
