@@ -29,11 +29,10 @@ static void kill_process(struct halo_process *process)
 static const struct halo_process_ops real = {.start = start, .kill = kill_process};
 const struct halo_process_ops *halo_process_ops = &real;
 
-int halo_process_start(struct halo_process *process, uv_loop_t *loop,
-                       uv_process_options_t *options)
+int halo_process_start(struct halo_process *process, uv_loop_t *loop, uv_process_options_t *options)
 {
-    /* libmosquitto does not mark its sockets, for example. Linux before 5.11 does not know the flag,
-     * but engines and detectors close what they inherit. */
+    /* Libraries do not mark all of theirs, libmosquitto's for example. Linux before 5.11 does not
+     * know the flag, but engines and detectors close what they inherit. */
     syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     return halo_process_ops->start(process, loop, options);
 }
