@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The whole daemon in the played world (world.h): its machine, its settings, and its run. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,13 +53,15 @@ void world_fill_disk(bool full)
     world.disk_is_full = full;
 }
 
+/* How many below the limit are free already, depends on what libraries have opened. */
 void world_leave_descriptors(int count)
 {
     struct rlimit limit;
-    const int next = dup(STDERR_FILENO); /* the lowest that is free */
-    close(next);
+    rlim_t next = 0;
     getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = count < 0 ? limit.rlim_max : (rlim_t)(next + count);
+    for (int left = count; left > 0; next++)
+        left -= fcntl((int)next, F_GETFD) < 0;
+    limit.rlim_cur = count < 0 ? limit.rlim_max : next;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
