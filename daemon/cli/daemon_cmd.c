@@ -18,22 +18,6 @@
 
 enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
 
-/* Returns the exit code; unless it is 0, all errors have been logged. A lack of memory is no error
- * of the settings: services are not started again after HALO_EXIT_CONFIG. */
-static int load(struct halo_daemon_settings **ret, const char *path)
-{
-    struct halo_error_list *errors = NULL;
-    const int code = halo_daemon_load(ret, path, &halo_checks, &errors);
-    if (!code)
-        return HALO_EXIT_OK;
-    for (int i = 0; i < halo_error_list_count(errors); i++)
-        halo_log(HALO_LOG_ERROR, "%s", halo_error_list_text(errors, i));
-    if (!errors)
-        halo_log(HALO_LOG_ERROR, "%s: %s", path, strerror(-code));
-    halo_error_list_destroy(errors);
-    return code == -ENOMEM ? HALO_EXIT_FAILED : HALO_EXIT_CONFIG;
-}
-
 /* Returns the option's only argument, a file name. NULL: the error has been logged. */
 static const char *file_of(const char *option, int argc, char **argv)
 {
@@ -51,13 +35,32 @@ static const char *file_of(const char *option, int argc, char **argv)
     return NULL;
 }
 
-static int run_daemon(int argc, char **argv)
+/* Loads the file that is the option's only argument. Returns the exit code; unless it is 0, all
+ * errors have been logged. A lack of memory is no error of the settings: services are not started
+ * again after HALO_EXIT_CONFIG. */
+static int load(const char *option, int argc, char **argv, const char **ret_path,
+                struct halo_daemon_settings **ret)
 {
-    const char *path = file_of("-c", argc, argv);
+    const char *path = *ret_path = file_of(option, argc, argv);
+    struct halo_error_list *errors = NULL;
     if (!path)
         return HALO_EXIT_USAGE;
+    const int code = halo_daemon_load(ret, path, &halo_checks, &errors);
+    if (!code)
+        return HALO_EXIT_OK;
+    for (int i = 0; i < halo_error_list_count(errors); i++)
+        halo_log(HALO_LOG_ERROR, "%s", halo_error_list_text(errors, i));
+    if (!errors)
+        halo_log(HALO_LOG_ERROR, "%s: %s", path, strerror(-code));
+    halo_error_list_destroy(errors);
+    return code == -ENOMEM ? HALO_EXIT_FAILED : HALO_EXIT_CONFIG;
+}
+
+static int run_daemon(int argc, char **argv)
+{
+    const char *path;
     struct halo_daemon_settings *settings = NULL;
-    const int loaded = load(&settings, path);
+    const int loaded = load("-c", argc, argv, &path, &settings);
     if (loaded)
         return loaded;
     return halo_command_daemon(settings, path);
@@ -128,11 +131,9 @@ static void print_all_leaves(const struct halo_daemon_settings *settings)
 
 static int check_config(int argc, char **argv)
 {
-    const char *path = file_of("--check-config", argc, argv);
-    if (!path)
-        return HALO_EXIT_USAGE;
+    const char *path;
     struct halo_daemon_settings *settings = NULL;
-    const int loaded = load(&settings, path);
+    const int loaded = load("--check-config", argc, argv, &path, &settings);
     if (loaded)
         return loaded;
     printf("%s: ok, %d stream%s\n", path, settings->streams, settings->streams == 1 ? "" : "s");
@@ -156,11 +157,9 @@ static int check_config(int argc, char **argv)
 static int dump_config(int argc, char **argv)
 {
     const bool secrets = argc > 0 && !strcmp(argv[0], "--secrets");
-    const char *path = file_of("--dump-config", argc - secrets, argv + secrets);
-    if (!path)
-        return HALO_EXIT_USAGE;
+    const char *path;
     struct halo_daemon_settings *settings = NULL;
-    const int loaded = load(&settings, path);
+    const int loaded = load("--dump-config", argc - secrets, argv + secrets, &path, &settings);
     if (loaded)
         return loaded;
     const int code = halo_daemon_dump(settings, secrets, stdout);
