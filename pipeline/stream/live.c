@@ -68,7 +68,7 @@ static bool fits_any_source(const struct halo_encoding *e)
 /* Checks all settings that can be checked without opening anything, and sets live->live and other
  * constant fields. Returns 0 or a usage error. Called by the event loop's thread before the stream
  * is started. */
-static int live_check(struct halo_live *live, struct halo_error *err)
+static int check_settings(struct halo_live *live, struct halo_error *err)
 {
     const struct halo_stream_settings *set = &live->settings;
     if (!set->source.input)
@@ -257,7 +257,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     if (code >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)
         code = halo_live_camera_create(&live->camera, settings->source.input, err);
     if (code >= 0)
-        code = live_check(live, err);
+        code = check_settings(live, err);
     if (code >= 0 && halo_live_detect_create(&live->detect, live) < 0)
         code = halo_fail(err, -ENOMEM, "out of memory");
     if (code < 0) {

@@ -99,7 +99,7 @@ static bool next(struct halo_live_controls *c, struct control *ret)
 /* Sets all camera controls that are waiting, and answers the requests. camera is NULL while the
  * camera is unavailable; the controls are then set when it becomes available again. Source
  * thread. */
-static void live_controls_set(struct halo_live *live, struct halo_camera *camera)
+static void set_controls(struct halo_live *live, struct halo_camera *camera)
 {
     struct control control;
     while (next(live->controls, &control)) {
@@ -197,7 +197,7 @@ static bool wait_once(struct halo_live *live, int64_t until)
         return false;
     if (on[0].revents) {
         drain(c);
-        live_controls_set(live, NULL);
+        set_controls(live, NULL);
     }
     return on[1].revents && halo_camera_watch_drain(c->watch);
 }
@@ -318,7 +318,7 @@ static int read_camera(struct halo_live *live, struct halo_live_input *in,
         if (code == 0)
             drain(c);
         if (code >= 0) /* a camera that always has frames does not return 0 */
-            live_controls_set(live, in->camera);
+            set_controls(live, in->camera);
         if (code < 0 || (code > 0 && !may_rest(live)))
             return code;
         if (code > 0) {
@@ -514,7 +514,7 @@ static int open_camera(struct halo_live *live, struct halo_live_input *in, struc
     atomic_store(&c->trouble, code == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
     if (code < 0)
         return code;
-    live_controls_set(live, NULL);
+    set_controls(live, NULL);
     code = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
                             c->wake, &fault);
     /* BROKEN: for failures from here on that are not specified further. */

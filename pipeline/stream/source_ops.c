@@ -30,8 +30,8 @@ static int open_test(struct halo_live *live, struct halo_live_input *in, struct 
     return code;
 }
 
-static int live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
-                          struct halo_error *err)
+static int read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
+                     struct halo_error *err)
 {
     const int code = halo_test_source_read(in->test, ret);
     in->pictures += code > 0;
@@ -63,6 +63,6 @@ int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
     *ret_raw = NULL;
     *ret_sound = NULL;
     return in->camera ? halo_live_read_camera(live, in, ret_raw, err)
-           : in->test ? live_read_test(in, ret_raw, err)
+           : in->test ? read_test(in, ret_raw, err)
                       : halo_live_read_file(live, in, ret_raw, ret_sound, err);
 }

@@ -29,10 +29,12 @@ struct halo_stages_settings {
     bool drops;       /* a full queue drops its oldest frame; otherwise it blocks */
     struct halo_detect *detect;
     struct halo_graphs *graphs;
-    struct halo_stats *stats;     /* NULL: nobody asked for them */
-    struct halo_piece *piece;     /* NULL: not a run */
-    struct halo_queue *to_encode; /* the one encoder stage of a run; NULL: */
-    struct halo_live *live;       /* the stream whose encodings get the frames (live_encodings.h) */
+    struct halo_stats *stats; /* NULL: nobody asked for them */
+    struct halo_piece *piece; /* NULL: a live stream */
+    /* Who gets the frames: the encoder stage of a run, or the encodings of a live stream
+     * (live_encodings.h). The other one is NULL. */
+    struct halo_queue *to_encode;
+    struct halo_live *live;
     /* A frame could not be filtered. Returns 0 if the stream goes on without it, or -ECANCELED if
      * it ends. Filter and collect thread. */
     int (*lose)(void *arg, int code, struct halo_error *err);

@@ -35,7 +35,7 @@ RAW = {
     'stream/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
     'stream/live_input.c': ('from a decoder', 'halo_live_input_receive'),
     'stream/source_ops.c': ('from test:, and from sources of all kinds to the source thread',
-                            'live_read_test halo_live_input_read'),
+                            'read_test halo_live_input_read'),
     'stream/live_source.c': ('into the queue to the gate', 'take_picture'),
     'gate/adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),
