@@ -63,6 +63,25 @@ int64_t halo_frozen_count(const struct halo_frozen *frozen, int64_t from, int64_
     return first_from(frozen, to) - first_from(frozen, from);
 }
 
+bool halo_frozen_enter(struct halo_frozen *f, int64_t frame)
+{
+    const bool takes = halo_frozen_takes(f);
+    f->missing = false;
+    f->frame = frame >= 0 ? frame : takes ? f->entered : INT32_MAX;
+    f->entered += takes;
+    return !takes || halo_frozen_count(f, f->frame, f->frame + 1) > 0;
+}
+
+int halo_frozen_check(const struct halo_frozen *f, struct halo_error *err)
+{
+    return f->mode == HALO_FROZEN_SHOW && f->missing
+               ? halo_fail(
+                     err, -ESTALE,
+                     "an object appears in frame %lld, for which halod job merge recorded no cells",
+                     (long long)f->frame)
+               : 0;
+}
+
 bool halo_frozen_is_complete(const struct halo_frozen *frozen)
 {
     bool ret = true;

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
+
 enum halo_frozen_mode { HALO_FROZEN_SHOW, HALO_FROZEN_PLAN, HALO_FROZEN_TAKE };
 
 /* An object of a filter. One that a gate would have forgotten appears again. */
@@ -49,6 +51,21 @@ void halo_frozen_finish(struct halo_frozen *frozen);
 /* Adds an object that appears in the current frame, without values yet. Returns 0 or -ENOMEM. */
 int halo_frozen_add(struct halo_frozen *frozen, int filter, uint64_t track, int count,
                     bool written);
+
+/* Whether values are only taken, and no frame is filtered. NULL: false. */
+static inline bool halo_frozen_takes(const struct halo_frozen *frozen)
+{
+    return frozen && frozen->mode == HALO_FROZEN_TAKE;
+}
+
+/* Says which frame enters the gates next: its number in the whole file, or -1 if it is not known;
+ * then, unless values are taken, all objects appear in the first frame. Returns false if the frame
+ * is not needed, because values are only taken and no object appears in it. */
+bool halo_frozen_enter(struct halo_frozen *frozen, int64_t frame);
+
+/* The frame has entered the gates. Returns 0; or -ESTALE, with err filled, if it is not known what
+ * to show in place of an object. */
+int halo_frozen_check(const struct halo_frozen *frozen, struct halo_error *err);
 
 /* Returns the object's newest appearance up to the current frame; NULL: there is none. */
 struct halo_frozen_object *halo_frozen_find(const struct halo_frozen *frozen, int filter,

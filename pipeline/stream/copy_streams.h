@@ -18,6 +18,7 @@ enum halo_role {
     HALO_ROLE_DROP,
     HALO_ROLE_COPY,
     HALO_ROLE_FILTER,
+    HALO_ROLE_JOIN, /* filtered and encoded by other streams, whose packets take its place */
 };
 
 /* Decides whether a stream is dropped, copied or filtered. If the stream is dropped, one log line

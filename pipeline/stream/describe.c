@@ -81,6 +81,7 @@ static void describe_track(const struct halo_stream *s, const struct halo_track 
                               : "copied");
         break;
     case HALO_ROLE_FILTER:
+    case HALO_ROLE_JOIN:
         fputs(": filtered\n", to);
         describe_decoding(t, to);
         describe_filtering(s, t, to);

@@ -7,26 +7,6 @@
 #include "config/base/thread.h"
 #include "pipeline/stream/stream_private.h"
 
-static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRational tb,
-                        struct halo_error *err)
-{
-    const struct halo_track *t = &s->tracks.track[index];
-    if (halo_piece_is_segment(&s->piece))
-        return halo_part_write(s->piece.writer, pkt, err);
-    if (s->trial) {
-        av_packet_unref(pkt);
-        return 0;
-    }
-    pkt->stream_index = t->out->index;
-    pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
-    pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
-    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_WRITE);
-    const int code = halo_sink_write(s->sink, pkt, tb, err);
-    halo_stats_end(s->stats, HALO_STAGE_WRITE, begin);
-    atomic_store(&s->bytes, halo_sink_bytes(s->sink));
-    return code;
-}
-
 static int send_picture(struct halo_stream *s, struct halo_encoder *encoder,
                         const struct halo_output_picture *picture, struct halo_error *err)
 {
@@ -58,7 +38,7 @@ static int encode_picture(struct halo_stream *s, int index,
     for (int more = 1; more > 0 && code >= 0 && t->encoder;) {
         code = more = send_picture(s, t->encoder, picture, err);
         while (code >= 0 && (code = receive_packet(s, t->encoder, pkt, err)) > 0)
-            code = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+            code = s->ends->write(s, pkt, index, halo_encoder_time_base(t->encoder), err);
     }
     av_packet_free(&pkt);
     if (t->encoder && picture)
@@ -98,7 +78,7 @@ static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
     AVPacket *out = av_packet_alloc();
     int code = out ? send_audio(s, audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
     while (code >= 0 && (code = receive_audio(s, audio, out, err)) > 0)
-        code = write_packet(s, out, index, halo_audio_time_base(audio), err);
+        code = s->ends->write(s, out, index, halo_audio_time_base(audio), err);
     av_packet_free(&out);
     return code;
 }
@@ -106,9 +86,9 @@ static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
 static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo_error *err)
 {
     const struct halo_track *t = &s->tracks.track[index];
-    if (t->role == HALO_ROLE_FILTER) { /* from a part */
+    if (t->role == HALO_ROLE_JOIN) {
         atomic_fetch_add(&s->frames, 1);
-        return write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+        return s->ends->write(s, pkt, index, halo_encoder_time_base(t->encoder), err);
     }
     if (t->audio)
         return encode_audio(s, pkt, index, err);
@@ -117,7 +97,7 @@ static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo
     const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
     if (ret <= 0)
         return ret;
-    const int written = write_packet(s, pkt, index, t->in->time_base, err);
+    const int written = s->ends->write(s, pkt, index, t->in->time_base, err);
     /* Some muxers parse the packets. */
     return written == -EBADMSG ? halo_damage_meet(&s->damage, written, err) : written;
 }
@@ -132,7 +112,7 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
         return encode_picture(s, item->track, item->output, err);
     case HALO_ITEM_END:
         for (int i = 0; i < s->tracks.count && code >= 0; i++) {
-            if (s->tracks.track[i].encoder && halo_piece_encodes(&s->piece))
+            if (s->tracks.track[i].role == HALO_ROLE_FILTER && s->ends->write)
                 code = encode_picture(s, i, NULL, err);
             else if (s->tracks.track[i].audio)
                 code = encode_audio(s, NULL, i, err);

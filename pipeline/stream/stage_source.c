@@ -107,16 +107,6 @@ static int send_packet(struct halo_stream *s, struct halo_decoders *decoders, co
     return code;
 }
 
-static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *err)
-{
-    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_READ);
-    int code = halo_source_read(s->source, pkt, err);
-    halo_stats_end(s->stats, HALO_STAGE_READ, begin);
-    if (code > 0 && halo_piece_is_segment(&s->piece))
-        code = halo_piece_take(s, pkt);
-    return code;
-}
-
 /* Whether frames of the track are still to come, perhaps long after their packets were read. */
 static bool is_ahead(const struct halo_track *t)
 {
@@ -273,6 +263,16 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     return code;
 }
 
+/* From a part: it is encoded already. */
+static int join_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = av_packet_clone(pkt)}};
+    if (!item.packet)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    s->tracks.track[pkt->stream_index].pictures++;
+    return halo_stages_give(s->stages, item);
+}
+
 /* Whether no frame in the packet, or in a later one, is before the end that -t sets. Where decoding
  * is ahead, such packets are not sent, so that the input is not read far beyond that end, where it
  * may be damaged. */
@@ -294,8 +294,8 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return 0;
     if (t->role == HALO_ROLE_COPY)
         return copy_packet(s, pkt, err);
-    if (halo_piece_joins(&s->piece))
-        return halo_piece_join(s, pkt, err);
+    if (t->role == HALO_ROLE_JOIN)
+        return join_packet(s, pkt, err);
     const bool last = is_beyond_end(s, t, pkt);
     const int64_t ts = pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts;
     if (ts != AV_NOPTS_VALUE)
@@ -306,19 +306,6 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         code = drain_decoder(s, pkt->stream_index, err);
     t->over |= last;
     return code;
-}
-
-static int check_pictures(const struct halo_stream *s, struct halo_error *err)
-{
-    for (int i = 0; i < s->tracks.count; i++)
-        if (s->tracks.track[i].pictures > 0)
-            return 0;
-    if (atomic_load(&s->stop) || halo_piece_is_segment(&s->piece))
-        return 0;
-    return halo_fail(err, -ENODATA, "%s: no frame could be decoded%s", s->settings->source.input,
-                     s->settings->part.duration >= 0 ? ": -t ends before its first frame"
-                     : s->settings->part.seek > 0    ? " at or after -ss"
-                                                     : "");
 }
 
 /* Restricts the reports of damage to the requested part. */
@@ -340,15 +327,10 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     if (!pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
     int code;
-    while ((code = read_packet(s, pkt, err)) > 0) {
-        code = take_packet(s, pkt, err);
-        if (code < 0 || halo_tracks_over(&s->tracks))
-            break;
-    }
+    while ((code = s->ends->read(s, pkt, err)) > 0 && (code = take_packet(s, pkt, err)) >= 0)
+        ;
     av_packet_free(&pkt);
-    if (code >= 0 && halo_piece_joins(&s->piece))
-        code = halo_piece_join(s, NULL, err);
-    for (int i = 0; i < s->tracks.count && code >= 0 && !halo_piece_joins(&s->piece); i++) {
+    for (int i = 0; i < s->tracks.count && code >= 0; i++) {
         const struct halo_track *t = &s->tracks.track[i];
         if (t->role != HALO_ROLE_FILTER || t->over || gives_up(s, t))
             continue;
@@ -358,7 +340,5 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     }
     if (code >= 0)
         code = pass_held(s, !(atomic_load(&s->stop) & HALO_STOP_ASKED));
-    if (code >= 0 && !halo_piece_is_segment(&s->piece))
-        code = halo_source_check_whole(s->source, err);
-    return code < 0 ? code : check_pictures(s, err);
+    return code < 0 ? code : s->ends->check(s, err);
 }

@@ -9,12 +9,12 @@
 #include "kernels/clock.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/detect/replay.h"
+#include "pipeline/gate/frozen.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
-#include "pipeline/stream/piece.h"
 
 enum { PACKETS = 512 }; /* that may wait in a queue beside frames */
 
@@ -69,32 +69,6 @@ static void count_out(struct halo_stages *s, struct halo_graph *graph, bool whol
         s->set.live->post(s->set.live, HALO_LIVE_WENT_ON, 0);
 }
 
-/* Says which frame enters the gates next. Returns false if it must not. */
-static bool admit(struct halo_piece *p)
-{
-    if (!p->frozen)
-        return true;
-    p->frozen->missing = false;
-    /* Without answers, all objects appear in the first frame. */
-    p->frozen->frame = p->replay             ? halo_replay_frame(p->replay)
-                       : halo_piece_takes(p) ? p->frozen->entered
-                                             : INT32_MAX;
-    p->frozen->entered += halo_piece_takes(p);
-    return !halo_piece_takes(p) ||
-           halo_frozen_count(p->frozen, p->frozen->frame, p->frozen->frame + 1) > 0;
-}
-
-/* -ESTALE, with err filled, if it is not known what to show in place of an object. */
-static int check_entered(const struct halo_piece *p, struct halo_error *err)
-{
-    return p->frozen && p->frozen->mode == HALO_FROZEN_SHOW && p->frozen->missing
-               ? halo_fail(
-                     err, -ESTALE,
-                     "an object appears in frame %lld, for which halod job merge recorded no cells",
-                     (long long)p->frozen->frame)
-               : 0;
-}
-
 /* Lets a frame enter one gate. 0, or -ECANCELED. */
 static int enter(struct halo_stages *s, struct halo_graph *graph, int gate,
                  const struct halo_item *raw)
@@ -106,9 +80,9 @@ static int enter(struct halo_stages *s, struct halo_graph *graph, int gate,
                              .decoded = raw->decoded,
                              .entered = halo_now_ns()};
     int code = halo_gate_enter(graph->gate[gate].gate, raw->raw, &item.pending, &err);
-    if (code >= 0 && s->set.piece) {
-        code = check_entered(s->set.piece, &err);
-        if (code < 0 || halo_piece_takes(s->set.piece)) {
+    if (code >= 0 && s->set.frozen) {
+        code = halo_frozen_check(s->set.frozen, &err);
+        if (code < 0 || halo_frozen_takes(s->set.frozen)) {
             halo_pending_destroy(item.pending);
             item.pending = NULL;
         }
@@ -149,7 +123,9 @@ static void *filter_main(void *arg)
         } else if (item.kind != HALO_ITEM_RAW) {
             code = halo_stage_put(s->set.stats, s->in_gate, item, HALO_STAGE_FILTERED_WAIT);
         } else {
-            if (!s->set.piece || admit(s->set.piece))
+            if (!s->set.frozen ||
+                halo_frozen_enter(s->set.frozen,
+                                  s->set.replay ? halo_replay_frame(s->set.replay) : -1))
                 code = enter_all(s, &graph, &item);
             halo_item_finish(&item);
         }

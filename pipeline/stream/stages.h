@@ -21,8 +21,9 @@
 
 struct halo_detect;
 struct halo_graphs;
+struct halo_frozen;
 struct halo_live;
-struct halo_piece;
+struct halo_replay;
 
 struct halo_stages_settings {
     const char *name; /* of the stream, for the log; NULL: none */
@@ -30,7 +31,10 @@ struct halo_stages_settings {
     struct halo_detect *detect;
     struct halo_graphs *graphs;
     struct halo_stats *stats; /* NULL: nobody asked for them */
-    struct halo_piece *piece; /* NULL: a live stream */
+    /* What gates show in place of objects, and what tells them which frame of the file enters (NULL:
+     * nothing does). NULL: each gate takes its own values. */
+    struct halo_frozen *frozen;
+    const struct halo_replay *replay;
     /* Who gets the frames: the encoder stage of a run, or the encodings of a live stream
      * (live_encodings.h). The other one is NULL. */
     struct halo_queue *to_encode;

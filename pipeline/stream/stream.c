@@ -59,6 +59,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
     s->fail = fail;
+    s->ends = &halo_ends_whole;
     s->settings = settings;
     s->limits.stop = &s->stop;
     s->damage.keep_going = settings->keep_going;
@@ -94,7 +95,6 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->stages->set = (struct halo_stages_settings){.detect = s->detect,
                                                    .graphs = s->graphs,
                                                    .stats = s->stats,
-                                                   .piece = &s->piece,
                                                    .to_encode = s->to_encode,
                                                    .lose = lose_frame,
                                                    .fail = fail_to_filter,
@@ -112,7 +112,7 @@ static void expect_total(struct halo_stream *s)
         atomic_store(&s->duration_us, (long long)(length * 1e6));
     for (int i = 0; i < s->tracks.count; i++) {
         const struct halo_track *t = &s->tracks.track[i];
-        if (t->role != HALO_ROLE_FILTER)
+        if (t->role < HALO_ROLE_FILTER)
             continue;
         if (t->in->nb_frames > 0 && !cut)
             atomic_fetch_add(&s->total, t->in->nb_frames);
@@ -182,7 +182,7 @@ static bool is_open_choice(const struct halo_run_settings *set)
  * could start and decode several. Trials measure one of both, and segments are short. */
 static bool begins_on_cpu(const struct halo_stream *s, const AVFormatContext *input)
 {
-    if (s->trial || s->piece.segments ||
+    if (s->trial || s->ends->in_segments ||
         (s->place != HALO_WORKLOAD_FILTER && halo_workload_gpu_decodes(input)))
         return false;
     for (int i = 0; i < s->chain->count; i++) {
@@ -236,7 +236,7 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
     if (!graph)
         return halo_fail(err, -ENOMEM, "out of memory");
     halo_graphs_want(s->graphs, graph);
-    if (!halo_piece_joins(&s->piece))
+    if (!s->ends->joins)
         halo_chain_add_needs(s->chain, &graph->needs);
     const struct halo_route route = {.settings = s->settings,
                                      .source = s->source,
@@ -245,25 +245,20 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
                                      .ring = s->ring,
                                      .graph = graph,
                                      .sink = s->sink,
-                                     .only_filtered = halo_piece_is_segment(&s->piece),
-                                     .in_segments = s->piece.segments != NULL,
+                                     .ends = s->ends,
                                      .cpu_decodes = s->place == HALO_WORKLOAD_FILTER,
-                                     .frozen = s->piece.frozen};
+                                     .frozen = s->segment.frozen};
     int code = halo_tracks_open(&s->tracks, &route, err);
     halo_graphs_make(s->graphs, 0, 0, false);
     if (code >= 0)
         expect_total(s);
-    if (code >= 0 && s->piece.segments)
-        code = halo_piece_begin(s, err);
-    return code;
+    return code < 0 || !s->ends->begin ? code : s->ends->begin(s, err);
 }
 
 /* Begins to start detectors, which takes them a second or so. */
 static int start_detectors(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_chain_needs needs;
-    if (halo_piece_joins(&s->piece))
-        return 0;
     halo_graphs_needs(s->graphs, &needs);
     for (int i = 0; i < s->tracks.count; i++) {
         const struct halo_track *t = &s->tracks.track[i];
@@ -276,14 +271,9 @@ static int start_detectors(struct halo_stream *s, struct halo_error *err)
     return halo_detect_need(s->detect, &needs) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int start_sink(struct halo_stream *s, struct halo_error *err)
+static int start_output(struct halo_stream *s, struct halo_error *err)
 {
-    if (halo_piece_is_segment(&s->piece) || s->trial)
-        return 0;
-    const int code = halo_sink_start(s->sink, err);
-    if (code < 0 || !s->piece.segments)
-        return code;
-    return halo_segments_note_output(s->piece.segments, halo_sink_inode(s->sink), err);
+    return s->ends->start ? s->ends->start(s, err) : 0;
 }
 
 static int open_parts(struct halo_stream *s, struct halo_error *err)
@@ -294,7 +284,7 @@ static int open_parts(struct halo_stream *s, struct halo_error *err)
     } parts[] = {
         {HALO_STAGE_OPEN_STREAMS, open_tracks},
         {HALO_STAGE_OPEN_STREAMS, start_detectors},
-        {HALO_STAGE_OPEN_OUTPUT, start_sink},
+        {HALO_STAGE_OPEN_OUTPUT, start_output},
     };
     int code = open_input_and_ring(s, err);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && code >= 0; i++) {
@@ -305,10 +295,9 @@ static int open_parts(struct halo_stream *s, struct halo_error *err)
     return code;
 }
 
-/* What there is to say about the input, the stream that joins the segments says. */
 static int open_all(struct halo_stream *s, struct halo_error *err)
 {
-    halo_log_hush(halo_piece_is_segment(&s->piece));
+    halo_log_hush(s->ends->alone);
     const int code = open_parts(s, err);
     halo_log_hush(false);
     return code;
@@ -336,27 +325,6 @@ static void run_stages(struct halo_stream *s)
     halo_stats_running(s->stats, false);
 }
 
-static void finish_segment(struct halo_stream *s, struct halo_error *err)
-{
-    const bool whole = !(atomic_load(&s->stop) & HALO_STOP_ASKED);
-    if (whole && halo_piece_finish(s, err) < 0)
-        fail(s, err);
-}
-
-/* Finishes the sink according to how the run ended. */
-static void finish_sink(struct halo_stream *s, struct halo_error *err)
-{
-    const bool partial = atomic_load(&s->stop) & HALO_STOP_ASKED;
-    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FINISH);
-    if (partial && !atomic_load(&s->frames))
-        halo_sink_finish(s->sink, HALO_SINK_DISCARD, &s->path, err);
-    else if (halo_sink_finish(s->sink, partial ? HALO_SINK_PARTIAL : HALO_SINK_WHOLE, &s->path,
-                              err) < 0)
-        fail(s, err);
-    halo_stats_end(s->stats, HALO_STAGE_FINISH, begin);
-    atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
-}
-
 static void *source_main(void *arg)
 {
     struct halo_stream *s = arg;
@@ -372,10 +340,8 @@ static void *source_main(void *arg)
     halo_queue_destroy(s->to_encode);
     s->to_encode = NULL;
     atomic_store(&s->running, false);
-    if (!s->error.code && halo_piece_is_segment(&s->piece))
-        finish_segment(s, &err);
-    else if (!s->error.code)
-        finish_sink(s, &err);
+    if (!s->error.code && s->ends->finish(s, &err) < 0)
+        fail(s, &err);
     atomic_store(&s->done, true);
     s->notify(s->arg);
     return NULL;
@@ -446,9 +412,9 @@ static int64_t count_frames(const struct halo_stream *s)
 {
     struct halo_detect_stats ignored[HALO_FINDS];
     struct halo_detect_counts counts;
-    if (atomic_load(&s->piece.stored))
+    if (atomic_load(&s->segment.stored))
         return 0;
-    if (!s->piece.segments || !halo_segments_detects(s->piece.segments))
+    if (!s->segment.segments || !halo_segments_detects(s->segment.segments))
         return atomic_load(&s->frames);
     halo_detect_stats(s->detect, ignored, &counts);
     return counts.judged + counts.hidden;
@@ -519,7 +485,7 @@ void halo_stream_destroy(struct halo_stream *s)
     halo_stages_destroy(s->stages);
     halo_queue_destroy(s->to_encode);
     halo_held_clear(&s->held);
-    halo_piece_close(&s->piece);
+    halo_segment_ends_close(&s->segment);
     halo_tracks_close(&s->tracks);
     halo_graphs_destroy(s->graphs);
     halo_source_close(s->source);

@@ -70,12 +70,12 @@ void halo_stream_set_detectors(struct halo_stream *s, const struct halo_detect_c
  * takes ownership, or -1; `why` then says why there is none. */
 void halo_stream_connect(struct halo_stream *s, enum halo_find find, int fd, const char *why);
 
-/* Makes the stream a piece of a run in segments (segments.h): the stream that encodes one segment,
+/* Makes the stream one of a run in segments (segments.h): the stream that encodes one segment,
  * which was taken, into its part; or, if segment is NULL, the stream that writes the output, with
  * the video from the parts and everything else from the input. Call this before
  * halo_stream_start(). segments must outlive the stream; *segment is copied. */
-void halo_stream_set_piece(struct halo_stream *s, struct halo_segments *segments,
-                           const struct halo_segment *segment);
+void halo_stream_set_segment(struct halo_stream *s, struct halo_segments *segments,
+                             const struct halo_segment *segment);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
 /* Stops reading the source, and finishes the output with the frames read so far. This function may

@@ -10,8 +10,8 @@
 #include "pipeline/base/damage.h"
 #include "pipeline/base/stats.h"
 #include "pipeline/detect/detect.h"
+#include "pipeline/stream/ends.h"
 #include "pipeline/stream/graph.h"
-#include "pipeline/stream/piece.h"
 #include "pipeline/stream/stages.h"
 #include "pipeline/stream/stream.h"
 #include "pipeline/stream/tracks.h"
@@ -52,7 +52,8 @@ struct halo_stream {
     struct halo_ring *ring;
     struct halo_tracks tracks;
     struct halo_held_packets held;
-    struct halo_piece piece;
+    const struct halo_ends *ends;
+    struct halo_segment_ends segment;
     bool trial, only_opens;
     double estimates[HALO_WORKLOAD_PLACES]; /* estimated lengths of the run, in s; 0: none */
     enum halo_workload_place place;         /* HALO_WORKLOAD_GPU: or what the settings say */

@@ -34,6 +34,7 @@
 #include "pipeline/output/tags.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/memory.h"
+#include "pipeline/stream/ends.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/workload.h"
 
@@ -243,7 +244,7 @@ static int track_open_decoders(struct halo_track *t, const struct halo_route *ro
     const bool on_gpu = is_on_gpu(one, t->in);
     one->declared = halo_source_declares(route->source);
     all.most = choose_number(route, t->in, on_gpu);
-    if (route->in_segments)
+    if (route->ends->in_segments)
         one->threads = count_processors() / FFMAX(settings->workers, 1) + 1;
     if (all.most > 1) {
         all.window = choose_window(route, on_gpu, one->hw.gpu);
@@ -437,7 +438,7 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
         .bitrate = settings->bitrate,
         .crf = settings->crf,
         .preset = settings->preset,
-        .threads = route->in_segments ? count_segment_threads(t->in->codecpar) : 0};
+        .threads = route->ends->in_segments ? count_segment_threads(t->in->codecpar) : 0};
     struct halo_first_picture first;
     int code = halo_first_picture(&first, route->source, t->in, err);
     if (code >= 0) {
@@ -573,7 +574,7 @@ static int open_track(struct halo_track *t, const struct halo_route *route, stru
     int code = halo_role_of(settings, t->in, container, &t->role, err);
     if (code < 0 || t->role == HALO_ROLE_DROP)
         return code;
-    if (t->role == HALO_ROLE_COPY && route->only_filtered) {
+    if (t->role == HALO_ROLE_COPY && route->ends->alone) {
         t->role = HALO_ROLE_DROP;
         return 0;
     }
@@ -584,6 +585,8 @@ static int open_track(struct halo_track *t, const struct halo_route *route, stru
         code = open_gate(t, route, err);
     if (code >= 0)
         code = open_filtered(t, route, err);
+    if (route->ends->joins)
+        t->role = HALO_ROLE_JOIN;
     return code;
 }
 
@@ -634,7 +637,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
         tracks->track[i].in = input->streams[i];
         tracks->track[i].latest = tracks->track[i].sent = INT64_MIN;
         code = open_track(&tracks->track[i], route, err);
-        filtered += tracks->track[i].role == HALO_ROLE_FILTER;
+        filtered += tracks->track[i].role >= HALO_ROLE_FILTER;
     }
     if (code < 0)
         return code;
@@ -668,7 +671,7 @@ bool halo_tracks_over(const struct halo_tracks *tracks)
     for (int i = 0; i < tracks->count; i++) {
         const struct halo_track *t = &tracks->track[i];
         const bool waits =
-            t->role == HALO_ROLE_FILTER ||
+            t->role >= HALO_ROLE_FILTER ||
             (t->role == HALO_ROLE_COPY && t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
         if (waits && !t->over)
             return false;

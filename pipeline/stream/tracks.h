@@ -15,6 +15,7 @@
 #include "pipeline/output/subtitle.h"
 #include "pipeline/stream/copy_streams.h"
 
+struct halo_ends;
 struct halo_graph;
 
 /* A stream of the input and the objects that process it. The source thread uses decoder; the filter
@@ -77,10 +78,9 @@ struct halo_route {
     struct halo_ring *ring;
     struct halo_graph *graph; /* gets the gates */
     struct halo_sink *sink;
-    bool only_filtered;         /* other tracks are dropped */
-    bool in_segments;           /* the encoder's output must not depend on the machine */
-    bool cpu_decodes;           /* although the settings leave that open */
-    struct halo_frozen *frozen; /* of the gates (gate.h) */
+    const struct halo_ends *ends; /* of the stream */
+    bool cpu_decodes;             /* although the settings leave that open */
+    struct halo_frozen *frozen;   /* of the gates (gate.h) */
 };
 
 /* Opens decoders, gates and encoders, and adds streams, chapters and metadata to the sink, without

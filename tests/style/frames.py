@@ -114,7 +114,7 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
 FIELDS = '''stream/graph.c stream/live_aside.c stream/live_cards.c stream/live_sound.c
-    picture/picture_pool.c stream/piece.c stream/stream.c'''
+    picture/picture_pool.c stream/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
 CALLS = {

@@ -141,7 +141,7 @@ static int check_stream(struct split *s, struct halo_error *err)
     }
     halo_stream_set_trial(stream);
     halo_stream_set_check(stream);
-    halo_stream_set_piece(stream, segments, NULL);
+    halo_stream_set_segment(stream, segments, NULL);
     code = halo_stream_start(stream, err);
     if (code >= 0) {
         halo_stream_join(stream, &result);

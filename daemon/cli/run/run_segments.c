@@ -33,7 +33,7 @@ static const double job_limit = 0.9; /* seconds, if the loop hangs */
 struct run {
     const struct halo_run_settings *settings;
     const struct halo_chain *chain;
-    struct halo_run_settings piece, join; /* share the strings of *settings */
+    struct halo_run_settings encode, join; /* share the strings of *settings */
     struct halo_segments *segments;
     struct halo_stream *worker[MAX_WORKERS]; /* NULL: idle */
     int workers;                             /* 0: not chosen yet */
@@ -109,7 +109,7 @@ static int choose_workers(const struct run *run)
 static void share(struct run *run)
 {
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    struct halo_run_settings *p = &run->piece;
+    struct halo_run_settings *p = &run->encode;
     p->workers = run->workers;
     if (!p->device.threads)
         p->device.threads = processors / run->workers > 1 ? processors / run->workers : 1;
@@ -140,7 +140,7 @@ static int start_stream(struct run *run, struct halo_stream **ret,
     int code = halo_stream_create(ret, settings, run->chain, wake_loop, run, err);
     if (code < 0)
         return code;
-    halo_stream_set_piece(*ret, run->segments, segment);
+    halo_stream_set_segment(*ret, run->segments, segment);
     if (run->detectors)
         halo_stream_set_detectors(*ret, &halo_run_detector_calls, run->detectors);
     code = halo_stream_start(*ret, err);
@@ -186,7 +186,7 @@ static void start_workers(struct run *run)
             run->workers = choose_workers(run);
             share(run);
         }
-        if (start_stream(run, &run->worker[i], &run->piece, &segment, &err) < 0)
+        if (start_stream(run, &run->worker[i], &run->encode, &segment, &err) < 0)
             fail(run, &err);
     }
 }
@@ -461,8 +461,8 @@ static struct run *create(const struct halo_run_settings *settings, const struct
         return NULL;
     run->settings = settings;
     run->chain = chain;
-    run->piece = run->join = *settings;
-    run->piece.decoders = run->join.decoders = 1;
+    run->encode = run->join = *settings;
+    run->encode.decoders = run->join.decoders = 1;
     run->join.device.backend = HALO_RUN_CPU;
     run->join.device.hwaccel = HALO_HWACCEL_NONE;
     run->join.device.threads = 1;
@@ -483,7 +483,7 @@ void halo_run_part(const struct halo_run_settings *settings, const struct halo_c
     run->segments = segments;
     run->in_job = true;
     if (only_looks(segments)) /* it filters few frames, or none */
-        run->piece.device = run->join.device;
+        run->encode.device = run->join.device;
     run->only_encodes = !joins;
     run->end.what = "discarding unfinished segments";
     halo_segments_count(segments, &before);

@@ -4,7 +4,7 @@
  *   reader thread: cut list ─► loop: starts a stream for each segment, -workers at a time
  *                                    └► one stream joins their parts, from the beginning on
  *
- * All streams run in this process (pipeline/stream/piece.h). In a job (daemon/cli/job), a process
+ * All streams run in this process (pipeline/stream/ends.h). In a job (daemon/cli/job), a process
  * does only part of this: it encodes some segments, or joins all of them. */
 #ifndef HALO_RUN_SEGMENTS_H
 #define HALO_RUN_SEGMENTS_H
