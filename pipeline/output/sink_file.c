@@ -17,6 +17,7 @@
 
 #include "config/base/atomic_file.h"
 #include "config/base/error.h"
+#include "config/base/thread.h"
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
@@ -230,7 +231,10 @@ struct halo_sink {
     void *check_arg;
     char *temporary;        /* the temporary file; NULL: no such file */
     atomic_bool unfinished; /* the file at `temporary` exists, for halo_sink_abandon */
-    int64_t bytes;          /* set when the file is closed */
+    atomic_llong bytes;     /* written so far */
+    struct halo_mutex lock; /* of the next two fields */
+    struct halo_thread writer;
+    bool writing; /* `writer` is in a call that may block */
     bool started;
     int64_t packets;     /* passed to the muxer */
     int64_t waits_at;    /* progress, in packets and bytes, at waits_since; see is_stuck */
@@ -437,10 +441,24 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
     return code < 0 ? fail_write(sink, code, err) : 0;
 }
 
-int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
+static void set_writing(struct halo_sink *sink, bool writing)
 {
-    if (halo_sink_discards(sink))
-        return 0;
+    halo_lock(&sink->lock);
+    sink->writer = halo_thread_self();
+    sink->writing = writing;
+    halo_unlock(&sink->lock);
+}
+
+void halo_sink_wake(struct halo_sink *sink)
+{
+    halo_lock(&sink->lock);
+    if (sink->writing)
+        halo_thread_wake(sink->writer);
+    halo_unlock(&sink->lock);
+}
+
+static int start(struct halo_sink *sink, struct halo_error *err)
+{
     int code = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
     if (code < 0)
         return code;
@@ -457,12 +475,26 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
     return 0;
 }
 
+int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
+{
+    if (halo_sink_discards(sink))
+        return 0;
+    set_writing(sink, true);
+    const int code = start(sink, err);
+    set_writing(sink, false);
+    return code;
+}
+
 int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err)
 {
     av_packet_rescale_ts(pkt, tb, sink->format->streams[pkt->stream_index]->time_base);
     pkt->pos = -1;
     sink->packets++;
+    set_writing(sink, true);
     int code = av_interleaved_write_frame(sink->format, pkt);
+    set_writing(sink, false);
+    if (sink->format->pb)
+        atomic_store(&sink->bytes, avio_tell(sink->format->pb));
     if (code >= 0 && sink->format->pb && sink->format->pb->error < 0)
         code = sink->format->pb->error;
     return code < 0 ? fail_write(sink, code, err) : 0;
@@ -470,7 +502,7 @@ int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct
 
 int64_t halo_sink_bytes(const struct halo_sink *sink)
 {
-    return sink->format->pb ? avio_tell(sink->format->pb) : sink->bytes;
+    return atomic_load(&sink->bytes);
 }
 
 static int sync_path(const char *path)
@@ -541,7 +573,9 @@ int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char 
     int code = av_write_trailer(of);
     if (of->pb) {
         avio_flush(of->pb);
-        sink->bytes = avio_tell(of->pb);
+        /* A muxer may have gone back, to complete its header. */
+        const int64_t at = avio_tell(of->pb);
+        atomic_store(&sink->bytes, FFMAX(atomic_load(&sink->bytes), at));
         if (code >= 0 && of->pb->error < 0)
             code = of->pb->error;
         const int closed = avio_closep(&of->pb);

@@ -5,7 +5,7 @@
  * synced, and then renamed. URLs, pipes and devices receive the bytes as they are produced. The
  * sink handles packets, never frames. Use it from one thread at a time; calls block on disk or
  * network. After a stop request, the sink gives up on a URL, pipe or device that accepts no data
- * for two seconds, provided that something interrupts the blocking write. */
+ * for two seconds, provided that halo_sink_wake() is called until then. */
 #ifndef HALO_SINK_FILE_H
 #define HALO_SINK_FILE_H
 
@@ -70,7 +70,11 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err);
  * stop request, halo_sink_start(), halo_sink_write() and halo_sink_finish() return -EINTR. */
 int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err);
 
-int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far */
+int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far. Any thread */
+
+/* Makes a thread that is blocked in halo_sink_start() or halo_sink_write() look for a stop request.
+ * A call has no effect if the thread begins to wait only after it. Any thread. */
+void halo_sink_wake(struct halo_sink *sink);
 
 /* Ends the output. Sets *ret_path to the path of the finished file, or to NULL if there is no file.
  * The sink owns the path. */

@@ -56,7 +56,6 @@ static int write_output(struct halo_stream *s, AVPacket *pkt, int index, AVRatio
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_WRITE);
     const int code = halo_sink_write(s->sink, pkt, tb, err);
     halo_stats_end(s->stats, HALO_STAGE_WRITE, begin);
-    atomic_store(&s->bytes, halo_sink_bytes(s->sink));
     return code;
 }
 
@@ -70,7 +69,6 @@ static int finish_output(struct halo_stream *s, struct halo_error *err)
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FINISH);
     const int code = halo_sink_finish(s->sink, how, &s->path, err);
     halo_stats_end(s->stats, HALO_STAGE_FINISH, begin);
-    atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
     return how == HALO_SINK_DISCARD ? 0 : code;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/base/thread.h"
 #include "pipeline/stream/stream_private.h"
 
 static int send_picture(struct halo_stream *s, struct halo_encoder *encoder,
@@ -125,21 +124,11 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     return halo_fail(err, -EPERM, "an unfiltered frame reached the encoder and was refused");
 }
 
-/* While writing is set, a stop may wake this thread. */
-static void set_writing(struct halo_stream *s, bool writing)
-{
-    halo_lock(&s->lock);
-    s->writer = halo_thread_self();
-    s->writing = writing;
-    halo_unlock(&s->lock);
-}
-
 void *halo_stream_encode_main(void *arg)
 {
     struct halo_stream *s = arg;
     struct halo_error err = {0};
     struct halo_item item;
-    set_writing(s, true);
     while (halo_stage_get(s->stats, s->to_encode, &item, HALO_STAGE_ENCODE_WAIT) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
         const int code = encode_item(s, &item, &err);
@@ -151,6 +140,5 @@ void *halo_stream_encode_main(void *arg)
         if (code < 0 || end)
             break;
     }
-    set_writing(s, false);
     return NULL;
 }

@@ -31,8 +31,8 @@ struct halo_stages_settings {
     struct halo_detect *detect;
     struct halo_graphs *graphs;
     struct halo_stats *stats; /* NULL: nobody asked for them */
-    /* What gates show in place of objects, and what tells them which frame of the file enters (NULL:
-     * nothing does). NULL: each gate takes its own values. */
+    /* What gates show in place of objects (NULL: each gate takes its own values), and what says
+     * which frame of the file enters them (NULL: nothing does). */
     struct halo_frozen *frozen;
     const struct halo_replay *replay;
     /* Who gets the frames: the encoder stage of a run, or the encodings of a live stream

@@ -378,10 +378,7 @@ void halo_stream_wake(struct halo_stream *s)
         return;
     if (s->started && !atomic_load(&s->done))
         halo_thread_wake(s->source_thread);
-    halo_lock(&s->lock);
-    if (s->writing)
-        halo_thread_wake(s->writer);
-    halo_unlock(&s->lock);
+    halo_sink_wake(s->sink);
 }
 
 void halo_stream_abandon(struct halo_stream *s)
@@ -427,7 +424,7 @@ void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *re
         .total = atomic_load(&s->total),
         .time = atomic_load(&s->time_us) / 1e6,
         .duration = atomic_load(&s->duration_us) / 1e6,
-        .bytes = atomic_load(&s->bytes),
+        .bytes = halo_sink_bytes(s->sink),
         .damaged = atomic_load(&s->damage.places),
         .running = atomic_load(&s->running),
     };
@@ -467,7 +464,7 @@ void halo_stream_report(const struct halo_stream *s, FILE *to)
         .backend = s->ring ? where : NULL,
         .depth = s->ring ? halo_ring_depth(s->ring) : 0,
         .frames = atomic_load(&s->frames),
-        .bytes = atomic_load(&s->bytes),
+        .bytes = halo_sink_bytes(s->sink),
     };
     if (s->settings->stats)
         halo_stream_describe(s, to);

@@ -69,14 +69,10 @@ struct halo_stream {
     atomic_llong opening; /* time at which opening the device began, as from halo_now_ns(); 0: the
                              device is not being opened */
     struct halo_ring_watch watch;
-    atomic_llong frames, bytes, total, time_us, duration_us;
+    atomic_llong frames, total, time_us, duration_us;
 
     struct halo_mutex lock;
     struct halo_error error; /* the first error; guarded by lock */
-    struct halo_thread
-        writer; /* the encode thread while it writes; `writer` and `writing` are guarded by
-                         lock */
-    bool writing;
     const char *path;
 };
 

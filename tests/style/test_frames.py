@@ -175,7 +175,7 @@ class Frames(unittest.TestCase):
 
 # What somebody might add, and words of the breach.
 ADDED = (
-    ('pipeline/output/live_sink.c', 'void tap(const struct halo_raw_picture *raw)\n{\n}\n', r'tap\(\) takes'),
+    ('pipeline/output/sink_file.c', 'void tap(const struct halo_raw_picture *raw)\n{\n}\n', r'tap\(\) takes'),
     ('pipeline/output/output.c', 'static int\nput(int x,\n    const AVFrame *f)\n{\n    return x;\n}\n',
      r'put\(\) takes'),
     ('pipeline/output/encode.c', 'static void peek(int (*f)(void), AVFrame *p)\n{\n}\n', r'peek\(\) takes'),

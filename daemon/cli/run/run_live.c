@@ -21,14 +21,22 @@
 #include "daemon/cli/run/run_loop.h"
 #include "daemon/view/virtual_camera.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/output/live_sink.h"
+#include "pipeline/base/av_version.h"
+#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/sink_file.h"
 
 struct run_live {
     const struct halo_run_settings *settings;
     struct halo_stream_settings stream;
     struct halo_live *live;
-    struct halo_live_sink *sink; /* NULL: a virtual camera */
-    struct halo_virtual *shown;  /* NULL: OUT is not a virtual camera */
+    struct halo_sink *sink; /* NULL: a virtual camera */
+    /* What the packets for the sink are; NULL: none was begun. This and `origin` are used by the
+     * encoding's thread. */
+    AVCodecParameters *like;
+    int64_t
+        origin; /* us: time of the first packet, which is 0 in the output; INT64_MIN: none yet */
+    struct halo_virtual *shown; /* NULL: OUT is not a virtual camera */
     struct halo_progress *progress;
     struct halo_run_detectors *detectors;
     struct halo_run_loop loop;
@@ -65,7 +73,7 @@ static void read_stats(struct run_live *run, struct halo_stream_stats *ret)
         .frames = run->sink && run->encoding >= 0 ? run->numbers.encoded : run->numbers.filtered,
         .time = first ? (double)(run->numbers.moved_at / 1000 - first) / 1e6 : 0,
         .duration = run->settings->part.duration,
-        .bytes = run->sink ? halo_live_sink_bytes(run->sink) : 0,
+        .bytes = run->sink ? halo_sink_bytes(run->sink) : 0,
         .damaged = run->numbers.damaged,
         .running = run->running && run->numbers.filtered > 0,
     };
@@ -126,6 +134,14 @@ static void fail(struct run_live *run, const struct halo_error *err)
     uv_async_send(&run->loop.wake);
 }
 
+static bool has_failed(struct run_live *run)
+{
+    halo_lock(&run->lock);
+    const bool ret = run->error.code != 0;
+    halo_unlock(&run->lock);
+    return ret;
+}
+
 static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
 {
     struct run_live *run = arg;
@@ -159,6 +175,30 @@ static void hand_over(struct run_live *run, int encoding, AVPacket *to, const AV
     uv_async_send(&run->loop.wake);
 }
 
+/* The sink has one track of video, and the encoder must go on as it began. */
+static int begin_sink(struct run_live *run, const struct halo_live_begin *begin,
+                      struct halo_error *err)
+{
+    AVFormatContext *format = halo_sink_format(run->sink);
+    if (run->like)
+        return halo_begin_is_same(run->like, begin->video)
+                   ? 0
+                   : halo_fail(err, -EIO, "the encoder changed its output format");
+    AVStream *st = avformat_new_stream(format, NULL);
+    run->like = avcodec_parameters_alloc();
+    if (!st || !run->like || halo_av_parameters_copy(st->codecpar, begin->video) < 0 ||
+        halo_av_parameters_copy(run->like, begin->video) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    st->codecpar->codec_tag = 0; /* the encoder's container may have another tag */
+    st->time_base = AV_TIME_BASE_Q;
+    st->sample_aspect_ratio = begin->video->sample_aspect_ratio;
+    if (begin->framerate.num > 0)
+        st->avg_frame_rate = begin->framerate;
+    if (!halo_sink_is_file(run->sink)) /* its reader gets frames as they arrive */
+        format->flags |= AVFMT_FLAG_FLUSH_PACKETS;
+    return halo_sink_start(run->sink, err);
+}
+
 static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
 {
     struct run_live *run = arg;
@@ -167,7 +207,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
         return;
     if (!run->sink)
         hand_over(run, encoding, run->card, begin->card, 0);
-    else if (halo_live_sink_begin(run->sink, begin, &err) < 0)
+    else if (begin_sink(run, begin, &err) < 0)
         fail(run, &err);
 }
 
@@ -177,13 +217,28 @@ static bool is_past_the_end(const struct run_live *run, int64_t pts)
     return limit >= 0 && (double)(pts - atomic_load(&run->first)) >= limit * 1e6;
 }
 
+/* Nothing is written after an error. */
 static void write_packet(struct run_live *run, const AVPacket *pkt)
 {
     struct halo_error err = {0};
-    if (halo_live_sink_packet(run->sink, pkt, &err) < 0)
+    if (has_failed(run))
+        return;
+    AVPacket *copy = av_packet_clone(pkt);
+    if (!copy) {
+        halo_fail(&err, -ENOMEM, "out of memory");
+        fail(run, &err);
+        return;
+    }
+    if (run->origin == INT64_MIN)
+        run->origin = pkt->dts;
+    copy->stream_index = 0;
+    copy->pts -= run->origin;
+    copy->dts -= run->origin;
+    if (halo_sink_write(run->sink, copy, AV_TIME_BASE_Q, &err) < 0)
         fail(run, &err);
     else if (run->settings->stats)
         halo_histogram_add(&run->delay, halo_now_ns() - pkt->pts * 1000);
+    av_packet_free(&copy);
 }
 
 static void on_packet(void *arg, int encoding, const AVPacket *pkt)
@@ -210,7 +265,7 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
         return;
     if (!run->sink)
         hand_over(run, encoding, run->picture, pkt, 0);
-    else if (!halo_live_sink_is_file(run->sink))
+    else if (!halo_sink_is_file(run->sink))
         write_packet(run, pkt);
 }
 
@@ -262,7 +317,7 @@ static void ask_to_stop(struct run_live *run)
     if (run->running)
         halo_live_stop(run->live);
     if (run->sink)
-        halo_live_sink_wake(run->sink);
+        halo_sink_wake(run->sink);
 }
 
 static void close_all(struct run_live *run)
@@ -273,14 +328,6 @@ static void close_all(struct run_live *run)
     halo_virtual_destroy(run->shown);
     halo_run_detectors_close(run->detectors);
     halo_run_loop_close_handles(&run->loop);
-}
-
-static bool has_failed(struct run_live *run)
-{
-    halo_lock(&run->lock);
-    const bool ret = run->error.code != 0;
-    halo_unlock(&run->lock);
-    return ret;
 }
 
 /* Ends the loop if the stream was stopped and has ended, or was not started. */
@@ -397,7 +444,7 @@ static void end_if_stuck(struct run_live *run)
     halo_log_set_status(NULL);
     halo_log(HALO_LOG_ERROR, "%s", err.text);
     if (run->sink)
-        halo_live_sink_abandon(run->sink);
+        halo_sink_abandon(run->sink);
     _exit(HALO_EXIT_TRY_AGAIN);
 }
 
@@ -437,7 +484,7 @@ static void on_tick(uv_timer_t *timer)
     }
     end_in_time(run);
     if (run->sink && atomic_load(&run->stop))
-        halo_live_sink_wake(run->sink); /* again: it may have begun to wait since */
+        halo_sink_wake(run->sink); /* again: it may have begun to wait since */
     update(run);
 }
 
@@ -453,7 +500,7 @@ static void abandon(void *arg)
 {
     struct run_live *run = arg;
     if (run->sink)
-        halo_live_sink_abandon(run->sink);
+        halo_sink_abandon(run->sink);
 }
 
 static void connect_stream(void *arg, enum halo_find find, int fd, const char *why)
@@ -483,12 +530,16 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
     if (!run->picture || !run->card)
         return halo_fail(err, -ENOMEM, "out of memory");
     int code = halo_run_live_check(set, chain, err);
+    const AVCodec *codec = NULL;
     if (code >= 0 && !shows)
-        code = halo_live_sink_create(&run->sink, set, &run->stop, err);
+        code = halo_sink_create(&run->sink, set, &run->stop, err);
+    if (code >= 0 && run->sink && !halo_sink_discards(run->sink)) {
+        codec = halo_container_encoder(halo_sink_format(run->sink)->oformat, set, err);
+        code = codec ? 0 : -EINVAL;
+    }
     if (code >= 0)
-        code = halo_run_live_settings(&run->stream, set, chain,
-                                      run->sink ? halo_live_sink_codec(run->sink) : NULL,
-                                      run->sink && halo_live_sink_is_file(run->sink), err);
+        code = halo_run_live_settings(&run->stream, set, chain, codec ? codec->name : NULL,
+                                      run->sink && halo_sink_is_file(run->sink), err);
     if (code >= 0)
         code = halo_live_create(&run->live, &run->stream, &events, run, err);
     if (code < 0)
@@ -512,9 +563,10 @@ static void finish(struct run_live *run)
 {
     halo_live_destroy(run->live);
     halo_run_detectors_destroy(run->detectors);
-    halo_live_sink_destroy(run->sink);
+    halo_sink_destroy(run->sink);
     halo_progress_close(run->progress);
     halo_stream_settings_finish(&run->stream);
+    avcodec_parameters_free(&run->like);
     av_packet_free(&run->picture);
     av_packet_free(&run->card);
     free(run);
@@ -525,8 +577,10 @@ static int conclude(struct run_live *run, struct halo_error *err)
 {
     if (!err->code)
         *err = run->error; /* its threads have ended */
+    const char *ignored;
+    const bool whole = run->origin != INT64_MIN && !err->code;
     if (run->sink)
-        halo_live_sink_finish(run->sink, err);
+        halo_sink_finish(run->sink, whole ? HALO_SINK_WHOLE : HALO_SINK_DISCARD, &ignored, err);
     if (run->running)
         print_end(run, err);
     if (run->end.by && (!err->code || err->code == -EINTR))
@@ -543,6 +597,7 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
         return HALO_EXIT_FAILED;
     }
     run->settings = settings;
+    run->origin = INT64_MIN;
     run->encoding = run->first_encoding = -1;
     if (prepare(run, chain, &err) < 0 && run->loop.open)
         close_all(run);
