@@ -309,7 +309,7 @@ class Peers(Bench):
 
     def test_no_program(self):
         done = self.run_script('--halod', '/no/such/halod', '--halo-bench', HALO_BENCH)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 77)
         self.assertIn('/no/such/halod', done.stderr)
 
 

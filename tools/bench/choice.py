@@ -5,16 +5,14 @@ a clip, a codec, a length, a chain and an output; they are drawn by lot from all
 clips are given, one for each size, of a minute or more; halod converts them to the other codecs. A
 cell's runs alternate. For each cell, it prints the medians of wall-clock time in seconds, and the
 default's as a multiple of the smallest; then the largest multiple, and how many are above 1.1.
-Exit status: 0 success, 1 a run failed, 64 wrong usage."""
-import argparse
+Exit status: 0 success, 1 a run failed, 64 wrong usage, 77 halod is missing."""
 import itertools
 import os
 import random
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
+
+from benchlib import Parser, in_turns, output, program, start, timed, whole
 
 ENCODERS = {'h264': ['libx264', '-preset', 'veryfast'], 'hevc': ['libx265', '-preset', 'ultrafast'],
             'vp9': ['libvpx-vp9', '-b:v', '8M'], 'ffv1': ['ffv1']}
@@ -29,27 +27,12 @@ CHOICES = {'default': [],
            'cuda, software': ['-backend', 'cuda', '-hwaccel', 'none']}
 
 
-def fail(code, text):
-    print(f'choice: {text}', file=sys.stderr)
-    sys.exit(code)
-
-
-def run(halod, *arguments):
-    """Wall-clock seconds of a run that must succeed."""
-    start = time.monotonic()
-    done = subprocess.run([halod, 'run', '-y', '-v', 'error', *arguments], check=False,
-                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    if done.returncode:
-        fail(1, f'{" ".join(arguments)}: {done.stderr.decode(errors="replace").strip()[-300:]}')
-    return time.monotonic() - start
-
-
 def convert(halod, clip, codec, folder):
     """The clip in a codec, made once."""
     made = os.path.join(folder, f'{os.path.basename(clip)}.{codec}.mkv')
     if not os.path.exists(made):
-        run(halod, '-t', str(max(SECONDS)), '-i', clip, '-vf', 'null', '-an', '-c:v',
-            *ENCODERS[codec], made + '.part.mkv')
+        output(halod, 'run', '-y', '-v', 'error', '-t', str(max(SECONDS)), '-i', clip, '-vf',
+               'null', '-an', '-c:v', *ENCODERS[codec], made + '.part.mkv')
         os.rename(made + '.part.mkv', made)
     return made
 
@@ -60,35 +43,30 @@ def time_cell(args, cell, folder):
     source = convert(args.halod, clip, codec, folder)
     to = (['null:'] if output == 'null:' else
           ['-c:v', 'libx264', '-preset', 'veryfast', os.path.join(folder, 'out.mkv')])
-    times = {name: [] for name in CHOICES if args.cuda or not name.startswith('cuda')}
-    begin = time.monotonic()
-    for number in range(args.rounds):
-        for name, taken in times.items():
-            taken.append(run(args.halod, '-t', str(seconds), '-i', source, '-vf', chain, '-an',
-                             *CHOICES[name], *to))
-        if time.monotonic() - begin > args.patience and number % 2 == 0:
-            break  # an odd number of rounds
+
+    def run(name):
+        return timed(args.halod, 'run', '-y', '-v', 'error', '-t', str(seconds), '-i', source,
+                     '-vf', chain, '-an', *CHOICES[name], *to)[0]
+
+    times = in_turns([name for name in CHOICES if args.cuda or not name.startswith('cuda')], run,
+                     args.rounds, args.patience)
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(__doc__)
     add = parser.add_argument
     add('clips', nargs='+', metavar='CLIP')
-    add('--halod', required=True)
-    add('--cells', type=int, default=24, help='(%(default)s)')
+    add('--cells', type=whole, default=24, help='(%(default)s)')
     add('--first', type=int, default=0, help='number of the first cell, to go on after a break')
     add('--seed', type=int, default=1, help='(%(default)s)')
-    add('--rounds', type=int, default=3, help='of each cell (%(default)s)')
+    add('--rounds', type=whole, default=3, help='of each cell (%(default)s)')
     add('--patience', type=float, default=20, metavar='SECONDS',
         help='no more rounds of a cell after this time (%(default)s)')
     add('--no-cuda', dest='cuda', action='store_false', help='without choices that need a GPU')
     add('--folder', help='keeps the converted clips')
-    try:
-        args = parser.parse_args()
-    except SystemExit as end:
-        sys.exit(64 if end.code else 0)
+    args = parser.parse_args()
+    args.halod = program(args.halod)
     every = list(itertools.product(args.clips, ENCODERS, SECONDS, CHAINS, OUTPUTS))
     drawn = random.Random(args.seed).sample(every, min(args.cells, len(every)))[args.first:]
     ratios = []
@@ -105,4 +83,4 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    start(main)

@@ -12,7 +12,6 @@ machine: N halod processes run at the same time, each with one thread and its ow
 time is divided by N. FFmpeg's times are those of a filter graph minus those of the same graph with
 the filter null instead; if they are near 0 or negative, they were too short to measure. The table
 of errors requires numpy: it compares with a Gaussian of five sigma in float64."""
-import argparse
 import csv
 import ctypes
 import ctypes.util
@@ -26,7 +25,8 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from benchlib import BUILD, FFMPEG, Parser, in_turns, output, program, start, timed, whole
+
 MASKS = 'gauss:13,31,61,121,dense:3,5,7,15,31,box:5,31'
 SIGMAS = (2, 5, 10, 20)
 BITS = 8, 10
@@ -233,21 +233,16 @@ class FFmpeg:
     name = 'FFmpeg'
 
     def __init__(self, threads, folder, size, count):
-        words = subprocess.run(['ffmpeg', '-version'], stdout=subprocess.PIPE, text=True,
-                               check=True).stdout.split()
-        self.version, self.threads = words[2], threads
+        self.version, self.threads = output('ffmpeg', '-version').decode().split()[2], threads
         self.folder, self.size = folder, f'{size[0]}x{size[1]}'
         self.count, self.loops = count, math.ceil(FFMPEG_PLANES / count)
 
     def run(self, graph, bits):
         graph = f'loop=loop={self.loops}:size={self.count},{graph}'
-        start = time.perf_counter()
-        subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-f', 'rawvideo', '-pix_fmt',
-                        'gray' if bits == 8 else f'gray{bits}le', '-s', self.size, '-i',
-                        raw_path(self.folder, bits), '-threads', str(self.threads),
-                        '-filter_threads', str(self.threads), '-f', 'null', '-vf', graph, '-'],
-                       check=True)
-        return time.perf_counter() - start
+        return timed(*FFMPEG, '-f', 'rawvideo', '-pix_fmt',
+                     'gray' if bits == 8 else f'gray{bits}le', '-s', self.size, '-i',
+                     raw_path(self.folder, bits), '-threads', str(self.threads), '-filter_threads',
+                     str(self.threads), '-f', 'null', '-vf', graph, '-')[0]
 
     def measure(self, kind, width, bits):
         if kind == 'gauss':
@@ -322,15 +317,11 @@ def compare_times(arguments, folder):
         found, missing = open_peers(arguments, threads, folder)
         peers += found
     for kind, taps in arguments.masks:
-        times = {bits: {(peer.name, peer.threads): [] for peer in peers} for bits in BITS}
-        for _ in range(arguments.rounds):
-            for bits in BITS:
-                for peer in peers:
-                    value = peer.measure(kind, taps, bits)
-                    if value is not None:
-                        times[bits][peer.name, peer.threads].append(value)
+        times = in_turns([(bits, peer) for bits in BITS for peer in peers],
+                         lambda task: task[1].measure(kind, taps, task[0]), arguments.rounds)
         for bits in BITS:
-            print_mask((kind, taps, bits), peers, times[bits])
+            print_mask((kind, taps, bits), peers,
+                       {(peer.name, peer.threads): times[bits, peer] for peer in peers})
     for peer in peers:
         peer.close()
     for line in dict.fromkeys(f'{peer.name}: {peer.version}' for peer in peers if peer.version):
@@ -357,7 +348,7 @@ def run_raw(numpy, command, picture, folder):
     """A program that reads in.gray and writes out.gray in folder."""
     with open(os.path.join(folder, 'in.gray'), 'wb') as raw:
         raw.write(picture.tobytes())
-    subprocess.run(command, check=True, cwd=folder, stdin=subprocess.DEVNULL)
+    output(*command, cwd=folder)
     with open(os.path.join(folder, 'out.gray'), 'rb') as raw:
         return numpy.frombuffer(raw.read(), numpy.uint8).reshape(picture.shape)
 
@@ -365,19 +356,18 @@ def run_raw(numpy, command, picture, folder):
 def blurs(numpy, arguments, folder):
     """(name, function of picture and sigma) of every program that is here."""
     size = '{}x{}'.format(*ERROR_SIZE)
-    halod = os.path.abspath(arguments.halod)
 
     def ours(picture, sigma):
-        return run_raw(numpy, [halod, 'run', '-y', '-v', 'error', '-f', 'rawvideo', '-pixel_format',
-                               'gray', '-video_size', size, '-i', 'in.gray', '-vf',
+        return run_raw(numpy, [arguments.halod, 'run', '-y', '-v', 'error', '-f', 'rawvideo',
+                               '-pixel_format', 'gray', '-video_size', size, '-i', 'in.gray', '-vf',
                                f'gblur=sigma={sigma}', '-c:v', 'rawvideo', '-f', 'rawvideo',
                                'out.gray'], picture, folder)
 
     def ffmpeg(steps):
         return lambda picture, sigma: run_raw(
-            numpy, ['ffmpeg', '-y', '-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', size,
-                    '-i', 'in.gray', '-vf', f'gblur=sigma={sigma}:steps={steps}', '-f', 'rawvideo',
-                    'out.gray'], picture, folder)
+            numpy, [*FFMPEG, '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', size, '-i', 'in.gray',
+                    '-vf', f'gblur=sigma={sigma}:steps={steps}', '-f', 'rawvideo', 'out.gray'],
+            picture, folder)
 
     found = [('halod', ours)]
     if importlib.util.find_spec('cv2'):
@@ -419,14 +409,14 @@ def compare_errors(arguments, folder):
           f'{"program":<22} {"picture":<8}' + ''.join(f'{f"sigma {s}":>16}' for s in SIGMAS))
     exact = {(name, sigma): exact_blur(numpy, picture, sigma)
              for name, picture in pictures.items() for sigma in SIGMAS}
-    for program, blur in blurs(numpy, arguments, folder):
+    for peer, blur in blurs(numpy, arguments, folder):
         for name, picture in pictures.items():
             cells = []
             for sigma in SIGMAS:
                 inner = (slice(5 * sigma, -5 * sigma),) * 2
                 error = numpy.abs(blur(picture, sigma).astype(float) - exact[name, sigma])[inner]
                 cells.append(f'{error.max():.2f} / {error.mean():.3f}')
-            print(f'{program:<22} {name:<8}' + ''.join(f'{cell:>16}' for cell in cells))
+            print(f'{peer:<22} {name:<8}' + ''.join(f'{cell:>16}' for cell in cells))
 
 
 # ---- command line ----
@@ -451,34 +441,27 @@ def parse_masks(text):
 
 def main():
     if sys.argv[1:2] == ['--worker']:
-        peer, threads, folder, size, count = sys.argv[2:]
-        work(peer, int(threads), folder, parse_size(size), int(count))
-        return 0
-    build = os.path.join(HERE, '..', '..', 'build-release')
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--halo-bench', default=os.path.join(build, 'tools/halo-bench/halo-bench'))
-    parser.add_argument('--halod', default=os.path.join(build, 'daemon/halod'))
+        peer, threads, folder, size, planes = sys.argv[2:]
+        work(peer, int(threads), folder, parse_size(size), int(planes))
+        return
+    parser = Parser(__doc__)
+    parser.add_argument('--halo-bench', default=os.path.join(BUILD, 'tools/halo-bench/halo-bench'))
     parser.add_argument('--masks', type=parse_masks, default=MASKS, metavar='LIST',
                         help='as for halo-bench')
     parser.add_argument('--size', type=parse_size, default='3840x2160', metavar='WxH')
-    parser.add_argument('--planes', type=int, default=8)
-    parser.add_argument('--rounds', type=int, default=5)
+    parser.add_argument('--planes', type=whole, default=8)
+    parser.add_argument('--rounds', type=whole, default=5)
     parser.add_argument('--threads', type=lambda text: [int(n) for n in text.split(',')],
                         default='1,2', metavar='LIST')
     parser.add_argument('--errors-only', action='store_true', help='no table of times')
     arguments = parser.parse_args()
-    for program in (arguments.halo_bench, arguments.halod):
-        if not os.access(program, os.X_OK):
-            print(f'peers: no program {program}: build a release, or name it',
-                  file=sys.stderr)
-            return 1
+    arguments.halo_bench = program(arguments.halo_bench, 'build it, or name it with --halo-bench')
+    arguments.halod = program(arguments.halod)
     with tempfile.TemporaryDirectory() as folder:
         if not arguments.errors_only:
             compare_times(arguments, folder)
         compare_errors(arguments, folder)
-    return 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    start(main)

@@ -12,6 +12,7 @@ import numpy
 
 import identities
 import scoring
+from benchlib import Error
 
 SIDE = 8
 TILES = SIDE * SIDE
@@ -19,10 +20,6 @@ ROOM = 3967  # numbers of all cells of a filter; each track takes 4 more (docs/f
 GAP = 64  # pixels between regions: more than the radius of gblur=sigma=21
 NOISE = 2.0  # standard deviation of the camera's noise, in levels
 QUARTER = identities.SUPER  # positions are whole numbers of quarter pixels
-
-
-class Error(Exception):
-    """halod did not do what was asked."""
 
 
 class Layout:

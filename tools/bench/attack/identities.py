@@ -3,11 +3,12 @@
 parts of footage. Each is a gray image that is SUPER times finer than the camera's pixels, so that
 it can be recorded at positions between pixels."""
 import os
-import subprocess
 from collections import namedtuple
 
 import numpy
 from PIL import Image, ImageDraw, ImageFont
+
+from benchlib import FFMPEG, Error, Missing, footage, output
 
 SUPER = 4
 FLAT = 110  # level of the area around an identity
@@ -18,10 +19,6 @@ MARGIN = 5  # pixels by which an identity may move inside its region
 KINDS = {'plates': (32, 128), 'signs': (32, 160), 'faces': (64, 64), 'photos': (64, 64)}
 
 Set = namedtuple('Set', 'gallery captures')  # [identity, y, x]: as enrolled, and as recorded later
-
-
-class Missing(Exception):
-    """Something that a kind requires is not installed."""
 
 
 def size(kind):
@@ -164,16 +161,14 @@ FRAMES = 60  # of each file, at most
 
 def decode(path):
     """Pairs of frames: one of each second, and the one after it; gray."""
-    probe = subprocess.run(
-        ['ffprobe', '-v', 'error', '-select_streams', 'v:0', '-show_entries', 'stream=width,height',
-         '-of', 'csv=p=0', path], capture_output=True, text=True, check=False).stdout.split(',')
-    if len(probe) < 2:
-        return []
-    width, height = int(probe[0]), int(probe[1])
-    raw = subprocess.run(
-        ['ffmpeg', '-v', 'error', '-i', path, '-vf', "select='lt(mod(n,12),2)'", '-vsync', '0',
-         '-frames:v', str(2 * FRAMES), '-f', 'rawvideo', '-pix_fmt', 'gray', '-'],
-        capture_output=True, check=False).stdout
+    try:
+        width, height = map(int, output(
+            'ffprobe', '-v', 'error', '-select_streams', 'v:0', '-show_entries',
+            'stream=width,height', '-of', 'csv=p=0', path).split(b',')[:2])
+    except (Error, ValueError):
+        return []  # no footage
+    raw = output(*FFMPEG, '-i', path, '-vf', "select='lt(mod(n,12),2)'", '-vsync', '0', '-frames:v',
+                 str(2 * FRAMES), '-f', 'rawvideo', '-pix_fmt', 'gray', '-')
     count = len(raw) // (width * height)
     frames = numpy.frombuffer(raw[:count * width * height], numpy.uint8)
     frames = frames.reshape(count, height, width)
@@ -191,12 +186,7 @@ def coarse(patch):
 def photos(count, rng):
     """Patches with detail, no two alike, each recorded again in the next frame, whatever that shows
     there."""
-    folder = os.environ.get('HALOD_MEDIA')
-    if not folder or not os.path.isdir(folder):
-        raise Missing('HALOD_MEDIA names no folder with footage')
-    pairs = [pair for entry in sorted(os.listdir(folder))
-             if os.path.isfile(os.path.join(folder, entry))
-             for pair in decode(os.path.join(folder, entry))]
+    pairs = [pair for path in footage().values() for pair in decode(path)]
     places = [(i, y, x) for i, (frame, _) in enumerate(pairs)
               for y in range(0, frame.shape[0] - PATCH + 1, PATCH // 2)
               for x in range(0, frame.shape[1] - PATCH + 1, PATCH // 2)]

@@ -6,13 +6,13 @@ frame, threshold 0.3), checked by eye, and is kept below as numbers. A person's 
 again at each run (GrabCut, from an ellipse around the face and a trapezoid below it)."""
 import itertools
 import math
-import os
 import subprocess
 
 import cv2
 import numpy
 
 import scoring
+from benchlib import FFMPEG, Error, footage
 
 WIDTH, HEIGHT, RATE = 640, 360, 25
 CALL = (1280, 720)  # size of calls()
@@ -30,10 +30,6 @@ FACES = {
         40: (267, 69, 64, 81), 50: (258, 73, 63, 81), 60: (234, 82, 64, 80), 64: (234, 82, 64, 80)},
 }
 HUNGRY, YES = FACES
-
-
-def footage(name):
-    return os.path.join(os.environ['HALOD_MEDIA'], name)
 
 
 def each_frame(path):
@@ -101,7 +97,7 @@ def people(name, step=8):
     """A person in several frames of a file."""
     ret = []
     for number in range(0, max(FACES[name]) + 1, step):
-        frames = read_frames(footage(name), number, 1)
+        frames = read_frames(footage()[name], number, 1)
         if frames:
             ret.append(cut(frames[0], box_at(name, number)))
     return ret
@@ -217,7 +213,7 @@ class Clips:
 
     def __init__(self):
         self.road = [cv2.resize(f, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
-                     for f in read_frames(footage(ROAD), 0, 120)]
+                     for f in read_frames(footage()[ROAD], 0, 120)]
         self.cast = {name: people(name) for name in FACES}
         self.kinds = {name[5:].replace('_', ' '): getattr(self, name)
                       for name in dir(self) if name.startswith('clip_')}
@@ -383,7 +379,7 @@ def calls():
 def write_clip(path, frames, size=(WIDTH, HEIGHT), rate=RATE, quality=14):
     """Encodes BGR pictures as H.264; returns the labels of all frames."""
     labels = []
-    command = ['ffmpeg', '-nostdin', '-v', 'error', '-y', '-f', 'rawvideo', '-pix_fmt', 'bgr24', '-s',
+    command = [*FFMPEG, '-f', 'rawvideo', '-pix_fmt', 'bgr24', '-s',
                f'{size[0]}x{size[1]}', '-r', str(rate), '-i', 'pipe:0', '-pix_fmt', 'yuv420p',
                '-c:v', 'libx264', '-preset', 'veryfast', '-crf', str(quality), path]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
@@ -392,7 +388,7 @@ def write_clip(path, frames, size=(WIDTH, HEIGHT), rate=RATE, quality=14):
             labels.append(label)
         process.stdin.close()
     if process.returncode:
-        raise RuntimeError(f'ffmpeg: exit {process.returncode}')
+        raise Error(f'ffmpeg: exit {process.returncode}')
     return labels
 
 
@@ -401,8 +397,8 @@ def read_planes(path, size=(WIDTH, HEIGHT)):
     width, height = size
     half = (-(-width // 2), -(-height // 2))
     whole = width * height + 2 * half[0] * half[1]
-    command = ['ffmpeg', '-nostdin', '-v', 'error', '-i', path, '-fps_mode', 'passthrough', '-f',
-               'rawvideo', '-pix_fmt', 'yuv420p', 'pipe:1']
+    command = [*FFMPEG, '-i', path, '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt',
+               'yuv420p', 'pipe:1']
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             while len(data := process.stdout.read(whole)) == whole:

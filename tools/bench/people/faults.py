@@ -8,13 +8,14 @@ import signal
 import subprocess
 import time
 
+from benchlib import FFMPEG, Error, output
+
 
 def join(paths, out):
     """One file of several clips."""
     with open(out + '.txt', 'w', encoding='utf-8') as names:
         names.writelines(f"file '{os.path.abspath(path)}'\n" for path in paths)
-    subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-y', '-f', 'concat', '-safe', '0', '-i',
-                    out + '.txt', '-c', 'copy', out], check=True)
+    output(*FFMPEG, '-f', 'concat', '-safe', '0', '-i', out + '.txt', '-c', 'copy', out)
 
 
 def settings(source, out, vf, faces):
@@ -86,5 +87,5 @@ def play(halod, config, seconds, seed):
                 trouble.make()
         daemon.terminate()
         if daemon.wait(60):
-            raise RuntimeError(f'halod: exit {daemon.returncode}: see {path}.log')
+            raise Error(f'halod: exit {daemon.returncode}: see {path}.log')
     return trouble.done

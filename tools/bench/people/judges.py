@@ -7,7 +7,8 @@ import sys
 import cv2
 import numpy
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
+from benchlib import ROOT, Error
+
 sys.path.insert(0, os.path.join(ROOT, 'tests'))
 
 from halotest import detector  # noqa: E402
@@ -25,7 +26,7 @@ class Haar:
             if os.path.exists(os.path.join(folder, CASCADE)):
                 self.cascade = cv2.CascadeClassifier(os.path.join(folder, CASCADE))
                 return
-        raise RuntimeError(f'no {CASCADE}: install opencv-data')
+        raise Error(f'no {CASCADE}: install opencv-data')
 
     def find(self, frame):
         height, width = frame.shape[:2]
