@@ -28,7 +28,7 @@ void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational
 
 void halo_raw_picture_judge(struct halo_raw_picture *raw, struct halo_verdict *verdict)
 {
-    halo_verdict_unref(raw->verdict);
+    halo_verdict_destroy(raw->verdict);
     raw->verdict = verdict;
 }
 
@@ -37,6 +37,6 @@ void halo_raw_picture_destroy(struct halo_raw_picture *raw)
     if (!raw)
         return;
     av_frame_free(&raw->frame);
-    halo_verdict_unref(raw->verdict);
+    halo_verdict_destroy(raw->verdict);
     av_free(raw);
 }

@@ -3,28 +3,17 @@
 #include "pipeline/region/verdict.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct halo_verdict {
-    atomic_int references;
     bool known[HALO_FINDS], shared[HALO_FINDS];       /* shared: both sets own the same things */
     struct halo_verdict_shapes shapes[HALO_FINDS][2]; /* without and with invert */
 };
 
 struct halo_verdict *halo_verdict_create(void)
 {
-    struct halo_verdict *verdict = calloc(1, sizeof *verdict);
-    if (verdict)
-        atomic_init(&verdict->references, 1);
-    return verdict;
-}
-
-struct halo_verdict *halo_verdict_ref(struct halo_verdict *verdict)
-{
-    atomic_fetch_add_explicit(&verdict->references, 1, memory_order_relaxed);
-    return verdict;
+    return calloc(1, sizeof(struct halo_verdict));
 }
 
 static void finish_shapes(const struct halo_verdict_shapes *shapes)
@@ -33,11 +22,9 @@ static void finish_shapes(const struct halo_verdict_shapes *shapes)
         halo_shape_finish(&shapes->shape[i]);
 }
 
-void halo_verdict_unref(struct halo_verdict *verdict)
+void halo_verdict_destroy(struct halo_verdict *verdict)
 {
-    if (!verdict || atomic_fetch_sub_explicit(&verdict->references, 1, memory_order_acq_rel) > 1)
-        return;
-    for (int f = 0; f < HALO_FINDS; f++) {
+    for (int f = 0; verdict && f < HALO_FINDS; f++) {
         finish_shapes(&verdict->shapes[f][0]);
         if (!verdict->shared[f])
             finish_shapes(&verdict->shapes[f][1]);

@@ -17,11 +17,9 @@
 
 struct halo_verdict;
 
-/* Creates a verdict in which nothing is known, with one reference. Returns NULL if memory runs
- * out. */
+/* Creates a verdict in which nothing is known. Returns NULL if memory runs out. */
 struct halo_verdict *halo_verdict_create(void);
-struct halo_verdict *halo_verdict_ref(struct halo_verdict *verdict); /* returns verdict */
-void halo_verdict_unref(struct halo_verdict *verdict);               /* NULL is ignored */
+void halo_verdict_destroy(struct halo_verdict *verdict); /* NULL is ignored */
 
 /* Shapes, in lengths relative to the frame as stored. */
 struct halo_verdict_shapes {

@@ -80,7 +80,7 @@ static int plan_frames(struct halo_detections *all, struct halo_replay *replay,
             code = verdict_of(step, &verdict);
         if (code >= 0)
             code = halo_gate_cells_plan(cells, all->width, all->height, verdict);
-        halo_verdict_unref(verdict);
+        halo_verdict_destroy(verdict);
     }
     return code;
 }

@@ -314,7 +314,7 @@ static void verdicts(void **state)
             pass(&f);
             const int x = 20 + 2 * k, y = 10 + 4 * i;
             check_box(&f, (struct halo_rect){x, y, x + 48, y + 48}, 6, 8, k == 0, values);
-            halo_verdict_unref(f.raw.verdict);
+            halo_verdict_destroy(f.raw.verdict);
             f.raw.verdict = NULL;
         }
     }
@@ -356,7 +356,7 @@ static void plan(struct halo_frozen *frozen, const char *text, int frames)
         struct halo_verdict *verdict = verdict_of(n);
         frozen->frame = n;
         assert_int_equal(halo_gate_cells_plan(cells, WIDTH, HEIGHT, verdict), 0);
-        halo_verdict_unref(verdict);
+        halo_verdict_destroy(verdict);
     }
     halo_gate_cells_destroy(cells);
     halo_chain_destroy(chain);
@@ -369,7 +369,7 @@ static void pass_kept(struct fixture *f, int n)
     f->frozen->missing = false;
     fill(f);
     pass(f);
-    halo_verdict_unref(f->raw.verdict);
+    halo_verdict_destroy(f->raw.verdict);
     f->raw.verdict = NULL;
 }
 
@@ -454,7 +454,7 @@ static void several(void **state)
                     assert_int_equal(out_at(&f, p, 0, (p ? 1 : 2) + i, y), left[p]);
                     assert_int_equal(out_at(&f, p, 0, (p ? 35 : 70) + i, y), right[p]);
                 }
-        halo_verdict_unref(f.raw.verdict);
+        halo_verdict_destroy(f.raw.verdict);
         f.raw.verdict = NULL;
     }
     assert_int_not_equal(memcmp(left, right, sizeof left), 0);
@@ -507,7 +507,7 @@ static void own_frame_and_object(void **state)
                         out_at(&f, p, 0, x + cell % N * size + 3, y + cell / N * size + 3),
                         values[i][p][cell]);
                 }
-        halo_verdict_unref(f.raw.verdict);
+        halo_verdict_destroy(f.raw.verdict);
         f.raw.verdict = NULL;
     }
     for (int k = 0; k < FRAMES; k++)
@@ -655,7 +655,7 @@ static void mean_of_verdicts(void **state)
         scribble(&f, 20 + 10 * k, 10, 68 + 10 * k, 58);
         pass(&f);
         is_all(&f, 0, 0, WIDTH, HEIGHT, 50 + 20 * k);
-        halo_verdict_unref(f.raw.verdict);
+        halo_verdict_destroy(f.raw.verdict);
         f.raw.verdict = NULL;
     }
     end(&f);
