@@ -3,7 +3,6 @@
 #include "daemon/http/http.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -154,8 +153,8 @@ static bool let_in(struct halo_http *http)
         halo_http_clients_make_room(&http->clients);
         return false;
     }
-    const int fd =
-        halo_listen_accept(http->fd, HALO_LISTEN_SPARE_VIEWERS, (struct sockaddr *)&from, &length);
+    const int fd = halo_listen_accept(http->door.fd, HALO_LISTEN_SPARE_VIEWERS,
+                                      (struct sockaddr *)&from, &length);
     if (fd == -EAGAIN)
         return false;
     if (fd == -EUSERS) {
@@ -215,11 +214,7 @@ static void on_tick(uv_timer_t *timer)
     halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
     halo_http_lives_tick(http);
     halo_http_clients_check(&http->clients, uv_now(timer->loop));
-    if (!http->door.passed) {
-        http->door.fd = http->fd;
-        halo_listen_look(&http->door, &http->listening);
-        http->door.fd = -1;
-    }
+    halo_listen_look(&http->door, &http->listening);
     listen_again(http);
 }
 
@@ -545,8 +540,6 @@ static void finish(struct halo_http *http)
 {
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
-    if (http->fd >= 0)
-        close(http->fd);
     halo_http_files_destroy(http->files);
     free(http->listen);
     free(http->hosts);
@@ -607,7 +600,7 @@ static int start_handles(struct halo_http *http, uv_loop_t *loop, struct halo_er
     int code = uv_poll_init(loop, &http->poll, epoll);
     if (code == 0) {
         add_handle(http, (uv_handle_t *)&http->poll);
-        code = uv_poll_init(loop, &http->listening, http->fd);
+        code = uv_poll_init(loop, &http->listening, http->door.fd);
     }
     if (code)
         return halo_fail(err, code, "http: %s: %s", http->listen, uv_strerror(code));
@@ -627,20 +620,10 @@ static int start_handles(struct halo_http *http, uv_loop_t *loop, struct halo_er
 static int listen_at(struct halo_http *http, struct halo_error *err)
 {
     struct halo_error why = {0};
-    int fd;
-    if (strncmp(http->listen, "unix:", 5)) {
-        fd = halo_listen_tcp(http->listen, &why);
-    } else {
-        fd = halo_listen_open(&http->door, http->listen + 5, &why);
-        if (fd == 0)
-            fd = http->door.passed ? fcntl(http->door.fd, F_DUPFD_CLOEXEC, 0) : http->door.fd;
-    }
-    if (!http->door.passed)
-        http->door.fd = -1;
-    if (fd < 0)
-        return halo_fail(err, fd, "http: listen: %s", why.text);
-    http->fd = fd;
-    return 0;
+    const int code = strncmp(http->listen, "unix:", 5)
+                         ? http->door.fd = halo_listen_tcp(http->listen, &why)
+                         : halo_listen_open(&http->door, http->listen + 5, &why);
+    return code < 0 ? halo_fail(err, code, "http: listen: %s", why.text) : 0;
 }
 
 static char *copy_text(const char *text, bool *fine)
@@ -737,7 +720,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_
     http->sv = host->supervisor;
     http->control = host->control ? halo_control_clients(host->control) : NULL;
     http->gate.access = host->access;
-    http->fd = http->door.fd = -1;
+    http->door.fd = -1;
     http->later_last = &http->later;
     http->viewers = (struct halo_http_viewers){.wake = wake, .arg = http, .gate = &http->gate};
     http->loop = loop;
@@ -775,9 +758,9 @@ void halo_http_destroy(struct halo_http *http)
         begin_turn(http);
     if (http->daemon)
         MHD_run(http->daemon); /* ends resumed connections: none may be suspended when it stops */
-    halo_listen_close(&http->door); /* removes its name */
     for (int i = http->handles; i-- > 0;)
         uv_close(http->handle[i], free_closed);
+    halo_listen_close(&http->door);
     if (http->handles == 0)
         finish(http);
 }

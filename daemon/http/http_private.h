@@ -51,7 +51,6 @@ struct halo_http {
     int worked;
     struct halo_http_asked *later, **later_last;
     struct halo_http_wait *waits; /* requests that wait for an answer */
-    int fd;                       /* listening socket; -1: none */
     uv_poll_t listening, poll;
     uv_timer_t timeout; /* when libmicrohttpd wants to be called ... */
     uv_idle_t again;    /* ... and this one if at once */
