@@ -202,17 +202,16 @@ json_t *halo_manifest_terms(const struct halo_run_settings *settings,
                      "versions", halo_manifest_versions(settings));
 }
 
-/* The same text from every jansson: from 2.15 on, it writes numbers shorter unless their digits are
- * named. */
-enum { CANONICAL = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17) };
+char *halo_manifest_canonical(const json_t *json)
+{
+    /* From 2.15 on, jansson writes numbers shorter unless their digits are named. */
+    return json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+}
 
-struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment)
+static struct halo_part_id id_of(json_t *all)
 {
     struct halo_part_id id = {.hash = {{0}}};
-    json_t *all =
-        json_pack("{s:O, s:i, s:I, s:o}", "terms", terms, "number", segment->number, "packets",
-                  (json_int_t)segment->packets, "hash", halo_manifest_hash(&segment->hash));
-    char *text = all ? json_dumps(all, CANONICAL) : NULL;
+    char *text = halo_manifest_canonical(all);
     if (text)
         id.hash = hash_of(text, strlen(text));
     free(text);
@@ -220,17 +219,17 @@ struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segme
     return id;
 }
 
+struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment)
+{
+    return id_of(json_pack("{s:O, s:i, s:I, s:o}", "terms", terms, "number", segment->number,
+                           "packets", (json_int_t)segment->packets, "hash",
+                           halo_manifest_hash(&segment->hash)));
+}
+
 struct halo_part_id halo_manifest_id(json_t *manifest)
 {
-    struct halo_part_id id = {.hash = {{0}}};
-    json_t *all = json_pack("{s:O, s:O}", "terms", json_object_get(manifest, "terms"), "segments",
-                            json_object_get(manifest, "segments"));
-    char *text = all ? json_dumps(all, CANONICAL) : NULL;
-    if (text)
-        id.hash = hash_of(text, strlen(text));
-    free(text);
-    json_decref(all);
-    return id;
+    return id_of(json_pack("{s:O, s:O}", "terms", json_object_get(manifest, "terms"), "segments",
+                           json_object_get(manifest, "segments")));
 }
 
 static int fail_mask(const char *folder, const char *filter, struct halo_error *err)

@@ -55,6 +55,10 @@ int halo_manifest_save(const json_t *json, const char *path);
  * ASCII are written as a backslash, x and two digits. NULL if memory runs out. */
 json_t *halo_manifest_text(const char *text);
 
+/* Returns JSON as the text of which hashes are taken: the same from every version of jansson. The
+ * caller frees it; NULL if json is NULL or memory runs out. */
+char *halo_manifest_canonical(const json_t *json);
+
 /* Returns a hash as a JSON string; NULL if memory runs out. */
 json_t *halo_manifest_hash(const struct halo_segment_hash *hash);
 

@@ -17,6 +17,7 @@
 
 #include "daemon/cli/job/job_task.h"
 #include "kernels/clock.h"
+#include "pipeline/segment/manifest.h"
 
 json_t *halo_job_machine(const char *encoder)
 {
@@ -84,8 +85,7 @@ int halo_job_hash_file(const char *path, char ret[HALO_SHA256_TEXT], struct halo
 
 int halo_job_hash_json(const json_t *json, char ret[HALO_SHA256_TEXT])
 {
-    /* From jansson 2.15 on, numbers are written shorter unless their digits are named. */
-    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    char *text = halo_manifest_canonical(json);
     struct AVSHA *sha = av_sha_alloc();
     const int code = text && sha ? 0 : -ENOMEM;
     if (code == 0) {
