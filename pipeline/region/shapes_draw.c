@@ -11,6 +11,17 @@
 #include "pipeline/region/mask_image.h"
 #include "pipeline/region/shapes_private.h"
 
+/* The smallest rectangle that contains both `a` and `b`. An empty rectangle is ignored. */
+static struct halo_rect both_of(struct halo_rect a, struct halo_rect b)
+{
+    if (b.x0 >= b.x1 || b.y0 >= b.y1)
+        return a;
+    if (a.x0 >= a.x1 || a.y0 >= a.y1)
+        return b;
+    return (struct halo_rect){a.x0 < b.x0 ? a.x0 : b.x0, a.y0 < b.y0 ? a.y0 : b.y0,
+                              a.x1 > b.x1 ? a.x1 : b.x1, a.y1 > b.y1 ? a.y1 : b.y1};
+}
+
 /* ---- feather ---- */
 
 /* Feathers: the exact distance of each sample to the nearest hidden one, by the algorithm of P.
@@ -216,7 +227,7 @@ static int join(struct halo_rect *boxes, int count)
     for (int i = 0; i < count; i++)
         for (int k = i + 1; k < count; k++)
             if (meet(boxes[i], boxes[k])) {
-                boxes[i] = halo_rect_join(boxes[i], boxes[k]);
+                boxes[i] = both_of(boxes[i], boxes[k]);
                 boxes[k] = boxes[--count];
                 k = i; /* the larger box may overlap others */
             }
@@ -240,7 +251,7 @@ static int shapes_feather(const struct halo_shape_canvas *canvas, struct halo_dr
     for (int i = 0; i < count; i++) {
         if (feather_box(canvas, region, boxes[i]) < 0)
             return -ENOMEM;
-        region->touched = halo_rect_join(region->touched, boxes[i]);
+        region->touched = both_of(region->touched, boxes[i]);
     }
     return 0;
 }
@@ -305,7 +316,7 @@ static void touch(struct drawing *d, struct halo_rect r)
 {
     if (r.x0 < r.x1 && r.y0 < r.y1)
         d->box[d->boxes++] = r;
-    d->to->touched = halo_rect_join(d->to->touched, r);
+    d->to->touched = both_of(d->to->touched, r);
 }
 
 static uint8_t *mask_row(const struct drawing *d, int y)
@@ -596,7 +607,7 @@ static void draw_mask(struct drawing *d, const struct halo_mask_image *mask)
         else
             draw_scaled_row(d, mask, y);
         find_drawn(mask_row(d, y), c->width, d->inner ? 255 : 0, &r.x0, &r.x1);
-        drawn = halo_rect_join(drawn, r);
+        drawn = both_of(drawn, r);
     }
     touch(d, drawn);
 }

@@ -16,17 +16,6 @@ struct halo_shape_box {
  * frame, or be empty. */
 struct halo_shape_box halo_shape_box(const struct halo_shape *shape, int width, int height);
 
-/* Returns the smallest rectangle that contains both `a` and `b`. An empty rectangle is ignored. */
-static inline struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b)
-{
-    if (b.x0 >= b.x1 || b.y0 >= b.y1)
-        return a;
-    if (a.x0 >= a.x1 || a.y0 >= a.y1)
-        return b;
-    return (struct halo_rect){a.x0 < b.x0 ? a.x0 : b.x0, a.y0 < b.y0 ? a.y0 : b.y0,
-                              a.x1 > b.x1 ? a.x1 : b.x1, a.y1 > b.y1 ? a.y1 : b.y1};
-}
-
 /* Returns the rectangle `r`, enlarged by `by_x` and `by_y` samples on each side, but not beyond the
  * plane's width and height. */
 struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int width, int height);

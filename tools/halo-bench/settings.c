@@ -85,6 +85,8 @@ static int parse_numbers(int *ret, int *ret_count, const char *name, const char 
     }
 }
 
+static bool is_given(const struct halo_bench_settings *settings, const char *name);
+
 /* Options that would have no effect are refused. */
 static int refuse_idle(const struct halo_bench_settings *s, struct halo_error *err)
 {
@@ -92,10 +94,10 @@ static int refuse_idle(const struct halo_bench_settings *s, struct halo_error *e
     static const char *const never[] = {"strategies", "channels", "region", "svg",
                                         "rounds",     "planes",   "launch", NULL};
     for (int i = 0; !s->ring && only[i]; i++)
-        if (halo_bench_is_given(s, only[i]))
+        if (is_given(s, only[i]))
             return halo_fail_usage(err, "--%s can be used only with --ring", only[i]);
     for (int i = 0; s->ring && never[i]; i++)
-        if (halo_bench_is_given(s, never[i]))
+        if (is_given(s, never[i]))
             return halo_fail_usage(err, "--%s cannot be used with --ring", never[i]);
     return 0;
 }
@@ -208,7 +210,7 @@ static const struct halo_option options[] = {
 _Static_assert(sizeof options / sizeof *options <= 64,
                "the field `given` has one bit for each option");
 
-bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name)
+static bool is_given(const struct halo_bench_settings *settings, const char *name)
 {
     const struct halo_option *row = halo_option_find(options, name, strlen(name));
     return settings->given >> (row - options) & 1;

@@ -50,7 +50,7 @@ struct halo_bench_settings {
     double fps;         /* frame rate of each stream; 0: as fast as possible */
     double region_part; /* percentage of each plane; negative: no region */
 
-    uint64_t given; /* a bit for each option, set if it was given: see halo_bench_is_given() */
+    uint64_t given; /* a bit for each option, in their order, set if it was given */
 
     /* Values derived from the options. */
     enum halo_bench_mode mode;
@@ -80,9 +80,6 @@ void halo_bench_finish(struct halo_bench_settings *settings);
 void halo_bench_print_help(void);
 /* Prints the bash completion script that packages install. */
 void halo_bench_print_completion(void);
-
-/* Returns whether the option with that name (not an alias) was on the command line. */
-bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name);
 
 /* Returns the name of a launch of struct halo_trial: "one-by-one", "graph", "together" or
  * "apart". */
