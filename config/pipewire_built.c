@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * In builds with the headers of libpipewire. */
-#include "config/pipewire.h"
-
-bool halo_pipewire_is_built(void)
-{
-    return true;
-}
