@@ -11,6 +11,10 @@
 #include "config/daemon_tables.h"
 #include "config/output_kinds.h"
 
+#define HELP_DETECTORS                                                                             \
+    "the programs that find faces and people, for filters with region=faces, people or "           \
+    "background"
+
 static const char time_pattern[] =
     "^(([0-9]+:)?[0-5]?[0-9]:[0-5]?[0-9]([.][0-9]*)?|[0-9]+([.][0-9]*)?(s|ms|us)?)$";
 static const char bytes_pattern[] = "^[0-9]+([.][0-9]+)?([kKMGT]i?)?$";
@@ -191,7 +195,7 @@ static json_t *output(void)
     json_t *video = map_of(halo_video_options);
     json_t *codec = json_object_get(json_object_get(video, "properties"), "codec");
     halo_json_put(codec, "not", json_pack("{s:s}", "const", "copy"));
-    put_key(map, "video", HALO_HELP_VIDEO, video);
+    put_key(map, "video", "how frames are encoded", video);
     halo_json_put(map, "oneOf", one);
     return map;
 }
@@ -199,9 +203,11 @@ static json_t *output(void)
 static json_t *capture(void)
 {
     json_t *map = map_of(halo_capture_options);
-    put_key(map, "controls", HALO_HELP_CONTROLS,
+    put_key(map, "controls",
+            "values of the camera's controls, by the names that halod devices lists: "
+            "{brightness: 128}",
             json_pack("{s:s,s:{s:s},s:{s:[{s:s},{s:s}]}}", "type", "object", "propertyNames",
-                      "pattern", HALO_CONTROL_PATTERN, "additionalProperties", "anyOf", "type",
+                      "pattern", "^[a-z0-9_]{1,64}$", "additionalProperties", "anyOf", "type",
                       "integer", "$ref", "#/$defs/outside"));
     return map;
 }
@@ -210,9 +216,9 @@ static json_t *detectors(void)
 {
     json_t *map =
         json_pack("{s:s,s:{},s:b}", "type", "object", "properties", "additionalProperties", 0);
-    put_key(map, halo_find_names[HALO_FIND_FACES], HALO_HELP_FACES,
+    put_key(map, halo_find_names[HALO_FIND_FACES], "for region=faces",
             map_of(halo_detector_options[HALO_FIND_FACES]));
-    put_key(map, halo_find_names[HALO_FIND_PEOPLE], HALO_HELP_PEOPLE,
+    put_key(map, halo_find_names[HALO_FIND_PEOPLE], "for region=people and region=background",
             map_of(halo_detector_options[HALO_FIND_PEOPLE]));
     return map;
 }
@@ -221,12 +227,18 @@ static json_t *detectors(void)
 static json_t *stream(void)
 {
     json_t *map = map_of(halo_stream_options);
-    put_key(map, "filters", HALO_HELP_FILTERS, reference("filters"));
-    put_key(map, "capture", HALO_HELP_CAPTURE, reference("capture"));
-    put_key(map, "region_feed", HALO_HELP_REGION_FEED, map_of(halo_region_feed_options));
-    put_key(map, "detectors", HALO_HELP_DETECTORS, reference("detectors"));
-    put_key(map, "renditions", HALO_HELP_RENDITIONS, names_of("rendition"));
-    put_key(map, "outputs", HALO_HELP_OUTPUTS,
+    put_key(map, "filters",
+            "the chain as one string, or a list of filters; none: frames pass unchanged, "
+            "which requires privacy: off",
+            reference("filters"));
+    put_key(map, "capture", "how a camera is opened", reference("capture"));
+    put_key(map, "region_feed",
+            "a detector sends regions over the control socket, for filters with "
+            "region=feed; {} is enough",
+            map_of(halo_region_feed_options));
+    put_key(map, "detectors", HELP_DETECTORS, reference("detectors"));
+    put_key(map, "renditions", "further chains of the stream, by name", names_of("rendition"));
+    put_key(map, "outputs", "where the filtered frames go",
             json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MAX_OUTPUTS, "items",
                       reference("output")));
     halo_json_put(json_object_get(json_object_get(map, "properties"), "renditions"),
@@ -265,9 +277,12 @@ static json_t *root(void)
     json_decref(keys);
     put_key(map, "control", NULL, map_of(halo_control_options));
     put_key(map, "http", NULL, map_of(halo_http_options));
-    put_key(map, "mqtt", HALO_HELP_MQTT, map_of(halo_mqtt_options));
+    put_key(map, "mqtt",
+            "a connection to an MQTT broker, for Home Assistant, which shows the streams and "
+            "can hide them",
+            map_of(halo_mqtt_options));
     put_key(map, "log", NULL, map_of(halo_log_options));
-    put_key(map, "detectors", HALO_HELP_DETECTORS, reference("detectors"));
+    put_key(map, "detectors", HELP_DETECTORS, reference("detectors"));
     put_key(map, "defaults", "keys that apply to every stream that does not set them itself",
             reference("stream"));
     json_t *streams = names_of("stream");
