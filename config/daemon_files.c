@@ -259,7 +259,7 @@ static int daemon_settings_make(struct halo_daemon_settings **ret, struct halo_n
 enum { MAX_FILES = 256 }; /* of conf.d */
 
 struct files {
-    struct halo_source source[MAX_FILES + 2];
+    struct halo_settings_file source[MAX_FILES + 2];
     int count;
     struct halo_node *root; /* merged */
     struct halo_error_list *errors;
@@ -309,7 +309,7 @@ static void drop_orphans(const struct halo_node *root, struct halo_node *overlay
 
 /* Without the overlay, streams could hide less than was kept for them, so one that is empty after a
  * crash, or damaged, is not taken for none. */
-static void check_overlay(struct files *files, const struct halo_source *source,
+static void check_overlay(struct files *files, const struct halo_settings_file *source,
                           const struct halo_node *root, int code)
 {
     const struct halo_node *streams =
@@ -325,7 +325,7 @@ static void check_overlay(struct files *files, const struct halo_source *source,
 }
 
 static int add_text(struct files *files, const char *text, size_t length,
-                    const struct halo_source *source)
+                    const struct halo_settings_file *source)
 {
     struct halo_node *root = NULL;
     const int code = halo_tree_parse(&root, text, length, source, files->errors);
@@ -342,10 +342,10 @@ static int add_text(struct files *files, const char *text, size_t length,
 /* Adds a file that has been read: code is the result, 0 or -errno, and the text its content. Takes
  * ownership of the text and of the source's name. Returns 0, or -errno with the reason in the
  * list. */
-static int add_read(struct files *files, struct halo_source source, int code, char *text,
+static int add_read(struct files *files, struct halo_settings_file source, int code, char *text,
                     size_t length)
 {
-    struct halo_source *kept = &files->source[files->count];
+    struct halo_settings_file *kept = &files->source[files->count];
     source.number = files->count++;
     *kept = source;
     if (code == -ENOMEM)
@@ -366,7 +366,7 @@ static int add_file(struct files *files, char *path)
     char *text = NULL;
     size_t length = 0;
     const int code = halo_read_file(path, 0, HALO_TREE_MAX_BYTES, &text, &length);
-    return add_read(files, (struct halo_source){.name = path}, code, text, length);
+    return add_read(files, (struct halo_settings_file){.name = path}, code, text, length);
 }
 
 static int is_wanted(const struct dirent *entry)
@@ -386,7 +386,7 @@ static int add_folder(struct files *files, const char *folder)
     struct dirent **entry = NULL;
     const int count = scandir(folder, &entry, is_wanted, by_bytes);
     int code = count < 0 && errno != ENOENT && errno != ENOTDIR ? -errno : 0;
-    const struct halo_source source = {folder, files->count};
+    const struct halo_settings_file source = {folder, files->count};
     if (code && code != -ENOMEM)
         halo_error_list_add(files->errors, &source, 0, "", "cannot be read: %s", strerror(-code));
     else if (count > MAX_FILES)
@@ -446,9 +446,10 @@ static int add_overlay(struct files *files)
     char *path = NULL, *text = NULL;
     size_t length = 0;
     const int code = read_overlay(files, &path, &text, &length);
-    return code == -ENOENT ? 0
-                           : add_read(files, (struct halo_source){.name = path, .overlay = true},
-                                      code, text, length);
+    return code == -ENOENT
+               ? 0
+               : add_read(files, (struct halo_settings_file){.name = path, .overlay = true}, code,
+                          text, length);
 }
 
 /* Makes settings from the files; code is the result of reading them. */
@@ -478,7 +479,7 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
     struct files *files = calloc(1, sizeof *files);
     if (!files)
         return -ENOMEM;
-    files->source[0] = (struct halo_source){name, 0};
+    files->source[0] = (struct halo_settings_file){name, 0};
     files->errors = halo_error_list_create();
     int code = files->errors ? add_text(files, text, length, &files->source[0]) : -ENOMEM;
     code = finish(files, code, ret, checks, ret_errors);

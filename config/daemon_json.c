@@ -172,7 +172,7 @@ char *halo_stream_settings_write(const struct halo_stream_settings *stream)
 
 /* ---- and back ---- */
 
-static struct halo_node *to_node(const json_t *json, const struct halo_source *source);
+static struct halo_node *to_node(const json_t *json, const struct halo_settings_file *source);
 
 static bool add_child(struct halo_node *node, const char *key, const json_t *json)
 {
@@ -196,7 +196,7 @@ static char *scalar_text(const json_t *json)
 }
 
 /* NULL: out of memory. json is no deeper than jansson reads. */
-static struct halo_node *to_node(const json_t *json, const struct halo_source *source)
+static struct halo_node *to_node(const json_t *json, const struct halo_settings_file *source)
 {
     const enum halo_node_kind kind = json_is_object(json)  ? HALO_NODE_MAP
                                      : json_is_array(json) ? HALO_NODE_LIST
@@ -250,7 +250,7 @@ static int load_one(struct halo_stream_settings *ret, struct halo_node *node,
 int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text,
                               struct halo_error *err)
 {
-    static const struct halo_source source = {"settings", 0};
+    static const struct halo_settings_file source = {"settings", 0};
     json_error_t problem;
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &problem);
     const char *name = json_string_value(json_object_get(json, "name"));

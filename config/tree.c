@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct halo_node *halo_node_create(enum halo_node_kind kind, const struct halo_source *source,
-                                   int line)
+struct halo_node *halo_node_create(enum halo_node_kind kind,
+                                   const struct halo_settings_file *source, int line)
 {
     struct halo_node *node = calloc(1, sizeof *node);
     if (node) {

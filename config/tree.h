@@ -27,9 +27,9 @@ enum halo_node_kind {
 
 struct halo_node {
     enum halo_node_kind kind;
-    const struct halo_source *source; /* borrowed */
-    int line;                         /* from 1 */
-    char *key;                        /* the node's key in a map; otherwise NULL */
+    const struct halo_settings_file *source; /* borrowed */
+    int line;                                /* from 1 */
+    char *key;                               /* the node's key in a map; otherwise NULL */
     int key_line;
     char *text;    /* SCALAR: the value */
     char *written; /* SCALAR: the text in the file, if ${} changed it; otherwise NULL */
@@ -43,12 +43,12 @@ struct halo_node {
  * an empty document), -EINVAL (the reasons are in errors, and *ret is the part that could be read,
  * or NULL) or -ENOMEM. If 0 or -EINVAL is returned, the caller owns *ret. */
 int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
-                    const struct halo_source *source, struct halo_error_list *errors);
+                    const struct halo_settings_file *source, struct halo_error_list *errors);
 void halo_node_destroy(struct halo_node *node); /* may be NULL */
 
 /* Returns a new node, or NULL if memory is exhausted. */
-struct halo_node *halo_node_create(enum halo_node_kind kind, const struct halo_source *source,
-                                   int line);
+struct halo_node *halo_node_create(enum halo_node_kind kind,
+                                   const struct halo_settings_file *source, int line);
 /* Appends child to node. Returns 0 (node now owns child) or -ENOMEM. */
 int halo_node_append(struct halo_node *node, struct halo_node *child);
 /* Returns a copy of node and of all nodes below it, or NULL if memory is exhausted. */

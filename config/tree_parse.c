@@ -16,7 +16,7 @@ struct halo_anchor {
 
 struct halo_reader {
     yaml_parser_t parser;
-    const struct halo_source *source;
+    const struct halo_settings_file *source;
     struct halo_error_list *errors;
     const char *text;
     size_t length;
@@ -455,7 +455,7 @@ static struct halo_node *read_document(struct halo_reader *r)
 static const char mark[] = "\xef\xbb\xbf";
 
 int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
-                    const struct halo_source *source, struct halo_error_list *errors)
+                    const struct halo_settings_file *source, struct halo_error_list *errors)
 {
     struct halo_reader *r = calloc(1, sizeof *r);
     if (!r)

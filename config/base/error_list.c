@@ -50,8 +50,8 @@ static char *make_text(const char *name, int line, const char *path, const char 
     return text;
 }
 
-void halo_error_list_add(struct halo_error_list *list, const struct halo_source *source, int line,
-                         const char *path, const char *format, ...)
+void halo_error_list_add(struct halo_error_list *list, const struct halo_settings_file *source,
+                         int line, const char *path, const char *format, ...)
 {
     if (list->count == LIMIT) {
         list->more++;

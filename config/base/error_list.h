@@ -14,7 +14,7 @@ const char *halo_error_list_text(const struct halo_error_list *list, int index);
 void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
 
 /* A file, and its position in the order in which files were read. Lists copy it. */
-struct halo_source {
+struct halo_settings_file {
     const char *name;
     int number;
     bool overlay; /* the overlay of the state folder */
@@ -24,8 +24,8 @@ struct halo_error_list *halo_error_list_create(void); /* returns NULL if memory 
 
 /* Adds "NAME:LINE: PATH: MESSAGE"; line 0 and an empty path are omitted. When the list is full,
  * further errors are only counted, and a last line reports their number. */
-void halo_error_list_add(struct halo_error_list *list, const struct halo_source *source, int line,
-                         const char *path, const char *format, ...)
+void halo_error_list_add(struct halo_error_list *list, const struct halo_settings_file *source,
+                         int line, const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 /* Sorts the errors by file, in the order in which the files were read, and then by line. */

@@ -42,7 +42,7 @@ static json_t *to_json(const struct halo_node *node)
 int main(void)
 {
     static char text[HALO_TREE_MAX_BYTES];
-    static const struct halo_source source = {"standard input", 0};
+    static const struct halo_settings_file source = {"standard input", 0};
     const size_t length = fread(text, 1, sizeof text, stdin);
     struct halo_error_list *errors = halo_error_list_create();
     struct halo_node *root = NULL;
