@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA backend: opening and closing a device, its errors, and the table of its operations. */
+ * The CUDA backend: opening and closing a device, and the table of its operations. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,66 +8,14 @@
 #include "kernels/backends.h"
 #include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/backend_private.h"
-#include "kernels/cuda/cuda_error.h"
 
 /* The error of the last open that failed, which has no backend to hold it. */
 static _Thread_local char open_error[200];
-
-/* Records a failure. The runtime keeps errors until they are read; otherwise this one would be
- * mistaken for a failure of the next launch. */
-int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what)
-{
-    struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
-    if (status == cudaSuccess)
-        return 0;
-    snprintf(c->error, sizeof c->error, "%s: %s (%s)", what, cudaGetErrorString(status),
-             cudaGetErrorName(status));
-    (void)cudaGetLastError();
-    return halo_cuda_errno(status);
-}
-
-cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
-                           cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *))
-{
-    if (b->size >= size)
-        return cudaSuccess;
-    release(b->data);
-    *b = (struct halo_cuda_buffer){0};
-
-    const cudaError_t status = alloc(&b->data, size);
-    if (status == cudaSuccess)
-        b->size = size;
-    else
-        b->data = NULL;
-    return status;
-}
 
 static bool cuda_has(const struct halo_backend *b, const struct halo_strategy *strategy)
 {
     return ((const struct halo_cuda_strategy *)strategy)->compute <=
            ((const struct halo_cuda_backend *)b)->compute;
-}
-
-struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b)
-{
-    return &((struct halo_cuda_backend *)b)->lane;
-}
-
-int halo_cuda_make_current(struct halo_backend *b)
-{
-    struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
-    return halo_cuda_check(&c->base, cudaSetDevice(c->device), "device");
-}
-
-void halo_cuda_set_early(struct halo_backend *b, bool early)
-{
-    struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
-    c->early = early && c->compute >= 90;
-}
-
-cudaStream_t halo_cuda_stream(const struct halo_backend *b)
-{
-    return ((const struct halo_cuda_backend *)b)->stream;
 }
 
 static void cuda_close(struct halo_backend *b)

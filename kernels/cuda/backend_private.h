@@ -2,11 +2,10 @@
  * Shared by the files of the CUDA backend: one device, one stream, and memory that grows and is
  * kept.
  *
- *   backend_cuda.c   opening, closing and errors
+ *   backend_cuda.c   opening and closing
  *   convolve.c       synchronous calls, with planes in ordinary memory
  *   lane.c           a frame in flight (lane.h)
- *   enqueue.c        the launches of both (enqueue.h)
- *   kept_masks.c     masks in the layout of the kernels
+ *   enqueue.c        the launches of both, with their errors and masks (enqueue.h)
  *
  * All functions are called on the backend's thread, with its device current. Errors are recorded
  * (halo_cuda_check). */
@@ -74,11 +73,6 @@ cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct 
  * or -errno. */
 int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jobs, int count);
 
-/* Sets *ret_mask to the mask of conv in device memory, in the layout of the strategy's kernels, or
- * to NULL if they need none. The address does not change while the mask is kept. Waits for the
- * stream if the mask is new. Returns 0 or -errno. */
-int halo_cuda_prepared_mask(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
-                            const struct halo_conv *conv, int channels, const void **ret_mask);
 void halo_cuda_free_masks(struct halo_cuda_backend *c);   /* frees the device memory of all kept
                                                            * masks */
 void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* frees the host memory of all kept

@@ -1,8 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Launches of jobs whose planes are in device memory (enqueue.h). */
+ * Launches of jobs whose planes are in device memory (enqueue.h), and the masks that these need:
+ * the last ones are kept, and found by everything from which they were made. */
 #include "kernels/cuda/enqueue.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "kernels/cuda/backend_private.h"
+#include "kernels/cuda/cuda_error.h"
+
+/* Records a failure. The runtime keeps errors until they are read; otherwise this one would be
+ * mistaken for a failure of the next launch. */
+int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what)
+{
+    struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
+    if (status == cudaSuccess)
+        return 0;
+    snprintf(c->error, sizeof c->error, "%s: %s (%s)", what, cudaGetErrorString(status),
+             cudaGetErrorName(status));
+    (void)cudaGetLastError();
+    return halo_cuda_errno(status);
+}
+
+cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
+                           cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *))
+{
+    if (b->size >= size)
+        return cudaSuccess;
+    release(b->data);
+    *b = (struct halo_cuda_buffer){0};
+
+    const cudaError_t status = alloc(&b->data, size);
+    if (status == cudaSuccess)
+        b->size = size;
+    else
+        b->data = NULL;
+    return status;
+}
+
+struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b)
+{
+    return &((struct halo_cuda_backend *)b)->lane;
+}
+
+int halo_cuda_make_current(struct halo_backend *b)
+{
+    struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
+    return halo_cuda_check(&c->base, cudaSetDevice(c->device), "device");
+}
+
+void halo_cuda_set_early(struct halo_backend *b, bool early)
+{
+    struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
+    c->early = early && c->compute >= 90;
+}
+
+cudaStream_t halo_cuda_stream(const struct halo_backend *b)
+{
+    return ((const struct halo_cuda_backend *)b)->stream;
+}
 
 /* The largest scratch that a launch may need: its planes are processed at the same time. */
 static size_t wide_bytes(const struct halo_job *jobs, int count)
@@ -34,6 +91,88 @@ cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct 
         status = halo_cuda_grow(&c->wide, wide, cudaMalloc, cudaFree);
     return status == cudaSuccess ? halo_cuda_grow(&c->regions, regions, cudaMalloc, cudaFree)
                                  : status;
+}
+
+/* The index of a kept mask, or of the least recently used one. */
+static int mask_place(const struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
+                      const struct halo_conv *conv, int channels, bool *ret_found)
+{
+    int oldest = 0;
+    for (int i = 0; i < HALO_CUDA_KEPT_MASKS; i++) {
+        const struct halo_cuda_kept_mask *m = c->masks[i];
+        *ret_found = m && m->strategy == s && m->channels == channels &&
+                     !memcmp(&m->conv, conv, sizeof *conv);
+        if (*ret_found)
+            return i;
+        if (!m || (c->masks[oldest] && m->last_use < c->masks[oldest]->last_use))
+            oldest = i;
+    }
+    return oldest;
+}
+
+/* Waits for the stream, so that no kernel still reads the mask that is replaced. The copy is
+ * enqueued on the stream, too: a plain cudaMemcpy from memory that is not pinned may return before
+ * its bytes have arrived, and the kernels' stream would not wait for it. */
+static int upload_mask(struct halo_cuda_backend *c, struct halo_cuda_kept_mask *m, size_t bytes)
+{
+    void *host = malloc(bytes);
+    if (!host)
+        return halo_cuda_check(&c->base, cudaErrorMemoryAllocation, "mask");
+    m->strategy->prepare(host, &m->conv, m->channels);
+    cudaError_t status = cudaStreamSynchronize(c->stream);
+    if (status == cudaSuccess)
+        status = halo_cuda_grow(&m->data, bytes, cudaMalloc, cudaFree);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(m->data.data, host, bytes, cudaMemcpyHostToDevice, c->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(c->stream); /* some GPUs read the host memory only when the
+                                                    * copy runs */
+    free(host);
+    return halo_cuda_check(&c->base, status, "mask");
+}
+
+/* Sets *ret_mask to the mask of conv in device memory, in the layout of the strategy's kernels, or
+ * to NULL if they need none. The address does not change while the mask is kept. Waits for the
+ * stream if the mask is new. Returns 0 or -errno. */
+static int prepared_mask(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
+                         const struct halo_conv *conv, int channels, const void **ret_mask)
+{
+    const size_t bytes = s->prepared_bytes ? s->prepared_bytes(conv, channels) : 0;
+    *ret_mask = NULL;
+    if (bytes == 0)
+        return 0;
+
+    bool found;
+    const int place = mask_place(c, s, conv, channels, &found);
+    if (!c->masks[place])
+        c->masks[place] = calloc(1, sizeof *c->masks[place]);
+    struct halo_cuda_kept_mask *m = c->masks[place];
+    if (!m)
+        return halo_cuda_check(&c->base, cudaErrorMemoryAllocation, "mask");
+    if (!found) {
+        m->strategy = NULL;
+        struct halo_cuda_kept_mask fresh = {s, *conv, channels, m->data, 0};
+        const int code = upload_mask(c, &fresh, bytes);
+        m->data = fresh.data;
+        if (code < 0)
+            return code;
+        *m = fresh;
+    }
+    m->last_use = ++c->uses;
+    *ret_mask = m->data.data;
+    return 0;
+}
+
+void halo_cuda_free_masks(struct halo_cuda_backend *c)
+{
+    for (int i = 0; i < HALO_CUDA_KEPT_MASKS; i++)
+        cudaFree(c->masks[i] ? c->masks[i]->data.data : NULL);
+}
+
+void halo_cuda_forget_masks(struct halo_cuda_backend *c)
+{
+    for (int i = 0; i < HALO_CUDA_KEPT_MASKS; i++)
+        free(c->masks[i]);
 }
 
 /* Gives the region of a job to the launcher, if that applies it, or to the map and the merge. */
@@ -90,8 +229,7 @@ int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jo
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             if (calls[planes].region)
                 region_memory += halo_cuda_region_bytes(job->region, &job->src);
-            const int code =
-                halo_cuda_prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
+            const int code = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
             if (code < 0)
                 return code;
         }
