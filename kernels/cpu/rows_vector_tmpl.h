@@ -3,12 +3,19 @@
 #include <string.h>
 
 #include "kernels/cpu/rows.h"
-#include "kernels/cpu/shuffle.h"
 
 #if defined(__AVX512BW__) || defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+#endif
+
+/* SHUFFLE(A, B, LANES...): a vector of those lanes of the vectors A and B; B's numbers follow A's.
+ * The lanes are integers of 32 bits, the numbers constants. */
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else /* GCC before 12 */
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__(a)){__VA_ARGS__})
 #endif
 
 #if defined(__AVX512BW__)
