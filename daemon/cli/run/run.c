@@ -10,7 +10,6 @@
 #include "config/base/log.h"
 #include "config/run.h"
 #include "config/source_kinds.h"
-#include "daemon/cli/run/plan.h"
 #include "daemon/cli/run/progress.h"
 #include "daemon/cli/run/run.h"
 #include "daemon/cli/run/run_confine.h"
@@ -23,6 +22,8 @@
 #include "kernels/backend.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"
+#include "pipeline/filter/leaves.h"
+#include "pipeline/segment/cut_list.h"
 #include "pipeline/stream/stream.h"
 
 enum {
@@ -42,6 +43,71 @@ struct run {
     struct halo_run_loop loop;
     struct halo_run_end end;
 };
+
+/* ---- halod plan ---- */
+
+/* The trial has no steady state at its beginning and end, so this is rough. */
+static void print_length(const struct halo_stream_stats *stats, double rate)
+{
+    char clock[32];
+    if (stats->total <= 0 || rate <= 0)
+        return;
+    printf("expected: %lld frames in about %s\n", (long long)stats->total,
+           halo_av_clock((double)stats->total / rate, clock, sizeof clock));
+}
+
+/* Prints what the trial showed, after halo_stream_join(). stopped: it ended before the input. */
+static void print_plan(const struct halo_stream *stream, const struct halo_run_settings *settings,
+                       bool stopped)
+{
+    struct halo_stream_stats stats;
+    halo_stream_stats(stream, &stats);
+    printf("for %s, halod run would do this (measured by a trial of %s):\n", settings->source.input,
+           stopped ? "its first seconds" : "all of it");
+    halo_stream_report(stream, stdout);
+    print_length(&stats, halo_stream_rate(stream));
+    if (settings->filters)
+        (void)halo_leaves_print(settings->filters, "what is left of ", stdout, NULL);
+    if (settings->segments)
+        puts("-segments processes several segments at the same time; the trial processed one.");
+}
+
+struct cuts {
+    int count;
+    double shortest, longest, before;
+};
+
+static int count_cut(void *arg, const struct halo_segment *segment, struct halo_error *err)
+{
+    struct cuts *cuts = arg;
+    const double length = segment->time - cuts->before;
+    (void)err;
+    if (cuts->count > 0) { /* the length of the one before */
+        cuts->longest = length > cuts->longest ? length : cuts->longest;
+        cuts->shortest = cuts->count == 1 || length < cuts->shortest ? length : cuts->shortest;
+    }
+    cuts->before = segment->time;
+    cuts->count++;
+    return 0;
+}
+
+/* Prints where -segments cuts the input. Returns the errors of halo_cut_list_read(). */
+static int print_cuts(const struct halo_run_settings *settings, struct halo_error *err)
+{
+    const atomic_int stop = 0;
+    struct halo_cut_input input;
+    struct cuts cuts = {0};
+    const int code = halo_cut_list_read(&input, settings, &stop, count_cut, &cuts, err);
+    if (code < 0)
+        return code;
+    printf("%s: %d segment%s", settings->source.input, cuts.count, cuts.count == 1 ? "" : "s");
+    if (cuts.count > 1)
+        printf(" of %.2f to %.2f s, besides the last", cuts.shortest, cuts.longest);
+    putchar('\n');
+    return 0;
+}
+
+/* ---- the run ---- */
 
 static void on_wake(uv_async_t *async)
 {
@@ -144,7 +210,7 @@ static int run_stream(struct run *run, struct halo_error *err)
     struct halo_stream_result result;
     halo_stream_join(run->stream, &result);
     if (run->plans && !run->end.by && !result.error.code)
-        halo_plan_print(run->stream, &run->settings, result.interrupted);
+        print_plan(run->stream, &run->settings, result.interrupted);
     if (!run->plans) {
         say_done(run, &result);
         halo_stream_report(run->stream, stderr);
@@ -211,7 +277,7 @@ static int plan_command(struct run *run, int argc, char **argv, struct halo_erro
     }
     set->stats = set->overwrite = true; /* nothing is written */
     set->never_overwrite = false;
-    int code = set->segments ? halo_plan_print_cuts(set, err) : 0;
+    int code = set->segments ? print_cuts(set, err) : 0;
     if (code >= 0)
         code = prepare(run, err);
     if (code < 0)
