@@ -194,7 +194,7 @@ struct halo_log_settings {
 
 struct halo_daemon_settings {
     int version; /* version of the file's format: 1 */
-    char *state; /* folder for what is changed while running (state.h); NULL: $STATE_DIRECTORY */
+    char *state; /* folder for what is changed while running (folders.h); NULL: $STATE_DIRECTORY */
     struct halo_control_settings control;
     struct halo_http_settings http;
     struct halo_mqtt_settings mqtt;

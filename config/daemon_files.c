@@ -10,8 +10,8 @@
 #include "config/base/log.h"
 #include "config/base/read_file.h"
 #include "config/daemon_tables.h"
+#include "config/folders.h"
 #include "config/load.h"
-#include "config/state.h"
 #include "config/tree.h"
 
 /* ---- settings from trees ---- */

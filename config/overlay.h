@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The overlay: settings of streams that override those of the settings file, and streams of its
  * own. It is what clients have decided to keep, in the file overlay.yaml of the state folder
- * (state.h), because a service cannot write to /etc. Any thread, one at a time; calls block on
+ * (folders.h), because a service cannot write to /etc. Any thread, one at a time; calls block on
  * disk. */
 #ifndef HALO_OVERLAY_H
 #define HALO_OVERLAY_H

@@ -16,7 +16,7 @@
 #include "config/base/log.h"
 #include "config/base/read_file.h"
 #include "config/base/write_file.h"
-#include "config/state.h"
+#include "config/folders.h"
 
 enum {
     QUEUE = 16, /* requests that wait */

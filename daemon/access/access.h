@@ -17,8 +17,8 @@
 
 struct halo_access;
 
-/* `state` is the folder of the settings, or NULL (config/state.h). Returns 0, -EBADMSG if a file is
- * damaged, or another -errno, with err filled. */
+/* `state` is the folder of the settings, or NULL (config/folders.h). Returns 0, -EBADMSG if a file
+ * is damaged, or another -errno, with err filled. */
 int halo_access_create(struct halo_access **ret, uv_loop_t *loop, const char *state,
                        struct halo_error *err);
 /* Answers pending requests with an error. The memory is freed when their threads have ended. NULL

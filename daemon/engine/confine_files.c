@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "config/cache.h"
+#include "config/folders.h"
 
 enum { FIRST_WITH_MOVE = 2 }; /* version of Landlock, Linux 5.19 */
 

@@ -11,7 +11,7 @@
 #include "config/base/log.h"
 #include "config/base/read_file.h"
 #include "config/base/write_file.h"
-#include "config/state.h"
+#include "config/folders.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_stream_data.h"

@@ -10,7 +10,7 @@
 
 #include "config/base/log.h"
 #include "config/base/thread.h"
-#include "config/cache.h"
+#include "config/folders.h"
 #include "kernels/clock.h"
 #include "pipeline/base/stats.h"
 

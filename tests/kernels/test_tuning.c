@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "config/base/write_file.h"
-#include "config/cache.h"
+#include "config/folders.h"
 #include "kernels/tuning.h"
 #include "kernels/version.h"
 #include "tests/cmocka_all.h"

@@ -12,8 +12,8 @@
 
 #include "config/base/error_list.h"
 #include "config/base/write_file.h"
+#include "config/folders.h"
 #include "config/mqtt.h"
-#include "config/state.h"
 #include "daemon/daemon.h"
 #include "daemon/supervisor/checks.h"
 #include "kernels/backend.h"

@@ -12,7 +12,7 @@
 
 #include "config/base/error.h"
 #include "config/base/log.h"
-#include "config/cache.h"
+#include "config/folders.h"
 #include "tools/halo-bench/commands.h"
 
 static const char *launch_of(const struct halo_bench_run *run)

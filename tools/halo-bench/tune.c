@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config/base/write_file.h"
-#include "config/cache.h"
+#include "config/folders.h"
 #include "kernels/tuning.h"
 #include "tools/halo-bench/commands.h"
 #include "tools/halo-bench/measure.h"

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The paths of cache files. */
-#include "config/cache.h"
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/folders.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,6 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+char *halo_state_path(const char *state, const char *name)
+{
+    const char *folder = state ? state : getenv("STATE_DIRECTORY");
+    char *path = NULL;
+    if (!folder || folder[0] != '/')
+        return NULL;
+    const int length = (int)strcspn(folder, state ? "" : ":"); /* systemd: one or several */
+    return asprintf(&path, "%.*s/%s", length, folder, name) < 0 ? NULL : path;
+}
 
 /* The folder in an environment variable, which must be an absolute path; others have to be
  * ignored. */
