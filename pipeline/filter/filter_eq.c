@@ -6,7 +6,7 @@
 #include "pipeline/filter/filter.h"
 
 struct settings {
-    double contrast, brightness, saturation, gamma;
+    double contrast, brightness, saturation, gamma, gamma_weight;
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -20,6 +20,9 @@ static const struct halo_option options[] = {
      .help = "factor applied to chroma; 0 gives a gray frame"},
     {"gamma", NULL, HALO_OPTION_REAL, AT(gamma), 1, 0.1, 10,
      .help = "values above 1 brighten dark parts, and values below 1 darken them"},
+    {"gamma_weight", NULL, HALO_OPTION_REAL, AT(gamma_weight), 1, 0, 1,
+     .help = "how much gamma applies: at 0 not at all; less than 1 keeps bright parts from "
+             "becoming too bright"},
     {NULL},
 };
 
@@ -32,9 +35,10 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     const int most = halo_sample_max(plane->target.depth), gray = most / 2 + 1;
     uint16_t table[HALO_MAX_TABLE];
     for (int p = 0; p <= most && p < HALO_MAX_TABLE; p++) {
-        const double level = s->contrast * ((double)p / most - 0.5) + 0.5 + s->brightness;
+        const double level = fmax(s->contrast * ((double)p / most - 0.5) + 0.5 + s->brightness, 0);
         const double v = plane->chroma ? gray + s->saturation * (p - gray)
-                                       : most * pow(fmax(level, 0), 1 / s->gamma);
+                                       : most * ((1 - s->gamma_weight) * level +
+                                                 s->gamma_weight * pow(level, 1 / s->gamma));
         table[p] = (uint16_t)lround(fmin(fmax(v, 0), most));
     }
     ret->passes = 1;

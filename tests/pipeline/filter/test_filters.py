@@ -537,15 +537,16 @@ class Edges(Witnessed):
 
 
 class Tables(Witnessed):
-    SETTINGS = ((0.5, 0.1, 0.5, 1), (1.7, -0.05, 2, 1), (1, 0, 1, 2), (2, 0, 0, 0.5), (-1, 0, 1, 1))
+    SETTINGS = ((0.5, 0.1, 0.5, 1, 1), (1.7, -0.05, 2, 1, 1), (1, 0, 1, 2, 1), (2, 0, 0, 0.5, 1),
+                (1.5, 0, 1, 2, 0.3), (1, 0.1, 1, 0.5, 0), (-1, 0, 1, 1, 1))
 
     def chain(self, values):
-        return 'eq=' + ':'.join(str(value) for value in values)
+        return 'eq=' + ':'.join(map(str, values[:4])) + f':gamma_weight={values[4]}'
 
     def test_integers(self):
         for pixel_format, values in each(('yuv420p', 'yuv422p10le', 'gray12le', 'gbrp'), self.SETTINGS):
             with self.subTest(pixel_format, values=values):
-                contrast, brightness, saturation, gamma = values
+                contrast, brightness, saturation, gamma, weight = values
                 top = halotest.top_of(pixel_format)
                 before, after = self.planes_of(noise_clip(pixel_format), self.chain(values), pixel_format,
                                                64, 48)
@@ -554,14 +555,15 @@ class Tables(Witnessed):
                         gray = top // 2 + 1
                         wanted = [gray + saturation * (p - gray) for p in plane.samples]
                     else:
-                        wanted = [top * max(0, contrast * (p / top - 0.5) + 0.5 + brightness) ** (1 / gamma)
+                        levels = [max(0, contrast * (p / top - 0.5) + 0.5 + brightness)
                                   for p in plane.samples]
+                        wanted = [top * ((1 - weight) * v + weight * v ** (1 / gamma)) for v in levels]
                     wanted = Plane(plane.width, plane.height, [min(max(w, 0), top) for w in wanted])
                     self.assert_within_one(wanted, got, f'plane {number}', 0.5001)
 
     def test_beside_ffmpegs(self):
         source = clip('.mkv', *video_source(), '-frames:v', '1', '-pix_fmt', 'yuv420p', '-c:v', 'ffv1')
-        for values in self.SETTINGS[:4]:
+        for values in self.SETTINGS[:6]:
             chain = self.chain(values)
             [wanted] = all_frames(raw_frames(source, filters=chain), 'yuv420p', 160, 120)
             [got] = self.frames_of(source, chain, 'yuv420p', 160, 120)
