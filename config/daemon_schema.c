@@ -175,20 +175,17 @@ static json_t *word(void)
     return json_pack("{s:s,s:i}", "type", "string", "minLength", 1);
 }
 
-static json_t *node(void)
-{
-    return json_pack("{s:s,s:{s:o},s:[s],s:b}", "type", "object", "properties", "name", word(),
-                     "required", "name", "additionalProperties", 0);
-}
-
 static json_t *output(void)
 {
     json_t *map = map_of(halo_output_options), *one = json_array();
     for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++) {
         const struct halo_output_row *row = halo_output_rows[kind];
-        json_t *schema = row->target == HALO_AT_NOTHING ? json_pack("{s:b}", "const", 1)
-                         : row->target == HALO_AT_NODE  ? node()
-                                                        : word();
+        json_t *schema =
+            row->target == HALO_AT_NOTHING ? json_pack("{s:b}", "const", 1)
+            : row->target == HALO_AT_NODE
+                ? json_pack("{s:s,s:{s:o},s:[s],s:b}", "type", "object", "properties", "name",
+                            word(), "required", "name", "additionalProperties", 0)
+                : word();
         put_key(map, row->key, row->help, schema);
         json_array_append_new(one, json_pack("{s:[s]}", "required", row->key));
     }

@@ -86,12 +86,6 @@ static void copy_output(struct halo_link_output *ret, struct halo_output *output
     halo_sanitise(ret->path);
 }
 
-static void copy_refusal(struct halo_link_output *ret, const char *why)
-{
-    ret->state = HALO_OUTPUT_FAILED;
-    snprintf(ret->why, sizeof ret->why, "%s", why);
-}
-
 static int64_t ring_dropped(struct engine_stream *stream)
 {
     int64_t sum = 0;
@@ -123,8 +117,11 @@ void engine_stream_report_stats(struct engine_stream *stream)
     for (int i = 0; i < stream->settings.outputs; i++)
         if (stream->output[i])
             copy_output(&numbers.link.output[i], stream->output[i]);
-        else if (stream->refused[i])
-            copy_refusal(&numbers.link.output[i], stream->refused[i]);
+        else if (stream->refused[i]) {
+            struct halo_link_output *output = &numbers.link.output[i];
+            output->state = HALO_OUTPUT_FAILED;
+            snprintf(output->why, sizeof output->why, "%s", stream->refused[i]);
+        }
     halo_link_send(stream->engine->link,
                    json_pack("{s:s, s:{s:o}}", "tell", "stats", "streams", stream->name,
                              halo_link_stats_write(&numbers.link)),

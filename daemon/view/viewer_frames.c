@@ -92,17 +92,12 @@ static int frames_begin(struct halo_viewer *viewer, const struct halo_live_begin
     return code < 0 ? halo_fail(err, code, "%s", strerror(-code)) : 0;
 }
 
-static uint64_t nanoseconds(const struct halo_viewer *viewer, int64_t us)
-{
-    return (uint64_t)(viewer->shared->origin + us) * 1000;
-}
-
 static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
 {
     struct taking *taking = viewer->own;
     struct halo_frames *frames = viewer->shared->frames;
     struct new_buffer buffer = {
-        .pts = nanoseconds(viewer, pkt->pts),
+        .pts = (uint64_t)(viewer->shared->origin + pkt->pts) * 1000, /* nanoseconds */
         .dts = UINT64_MAX,
         .duration = pkt->duration > 0 ? (uint64_t)pkt->duration * 1000 : UINT64_MAX,
         .offset = UINT64_MAX,

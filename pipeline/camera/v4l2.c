@@ -44,13 +44,6 @@ static const char *const calls[HALO_V4L2_CALLS] = {
     [HALO_V4L2_DQBUF] = "DQBUF",     [HALO_V4L2_STREAMOFF] = "STREAMOFF",
 };
 
-/* Errors by which drivers refuse what they do not support: they end lists, and some drivers have no
- * rates at all. */
-static bool is_refusal(int error)
-{
-    return error == EINVAL || error == ENOTTY || error == ENODATA;
-}
-
 /* The meaning of EINVAL and similar errors, which differs between calls. */
 static enum halo_v4l2_trouble judge_refusal(enum halo_v4l2_call call)
 {
@@ -91,8 +84,12 @@ static enum halo_v4l2_trouble judge_error(enum halo_v4l2_call call, int error)
         return HALO_V4L2_SIGNAL;
     case ENOMEM:
         return HALO_V4L2_MEMORY;
+    case EINVAL: /* what drivers do not support: it ends lists, and some have no rates at all */
+    case ENOTTY:
+    case ENODATA:
+        return judge_refusal(call);
     default:
-        return is_refusal(error) ? judge_refusal(call) : HALO_V4L2_BROKEN;
+        return HALO_V4L2_BROKEN;
     }
 }
 

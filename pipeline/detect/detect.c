@@ -245,13 +245,6 @@ static int bring_to_host(struct halo_detect *d, struct halo_raw_picture *raw,
     return 0;
 }
 
-static void note_size(struct halo_detect *d, const struct halo_raw_picture *raw)
-{
-    const bool aside = raw->turn & HALO_DISPLAY_ASIDE;
-    d->width = aside ? raw->frame->height : raw->frame->width;
-    d->height = aside ? raw->frame->width : raw->frame->height;
-}
-
 static int take_frame(struct halo_detect *d, struct halo_item *item, struct halo_error *err)
 {
     struct halo_held *held;
@@ -270,7 +263,10 @@ static int take_frame(struct halo_detect *d, struct halo_item *item, struct halo
         halo_item_finish(item);
         return halo_fail(err, code, "out of memory");
     }
-    note_size(d, item->raw);
+    const AVFrame *frame = item->raw->frame;
+    const bool aside = item->raw->turn & HALO_DISPLAY_ASIDE;
+    d->width = aside ? frame->height : frame->width;
+    d->height = aside ? frame->width : frame->height;
     held->n = ++d->numbers;
     held->passes = false;
     held->time_us =

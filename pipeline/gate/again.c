@@ -23,14 +23,6 @@ static struct halo_raw_picture *as_input(const struct halo_output_picture *pictu
     return raw;
 }
 
-static int pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
-                struct halo_output_picture **ret, struct halo_error *err)
-{
-    struct halo_pending *pending;
-    const int code = halo_gate_enter(gate, raw, &pending, err);
-    return code < 0 ? code : halo_gate_leave(pending, 0, ret, err);
-}
-
 static int filter(const struct halo_raw_picture *raw, const struct halo_chain *chain,
                   struct halo_ring *ring, struct halo_output_picture **ret, struct halo_error *err)
 {
@@ -47,7 +39,10 @@ static int filter(const struct halo_raw_picture *raw, const struct halo_chain *c
     int code = halo_gate_create(&gate, chain, ring, &input, err);
     if (code < 0)
         return code;
-    code = pass(gate, raw, ret, err);
+    struct halo_pending *pending;
+    code = halo_gate_enter(gate, raw, &pending, err);
+    if (code == 0)
+        code = halo_gate_leave(pending, 0, ret, err);
     halo_gate_destroy(gate);
     return code;
 }

@@ -232,14 +232,6 @@ struct halo_part_id halo_manifest_id(json_t *manifest)
                            json_object_get(manifest, "segments")));
 }
 
-static int fail_mask(const char *folder, const char *filter, struct halo_error *err)
-{
-    return halo_fail_usage(err,
-                           "%s: was made with another mask image for filter %s: use that image, or "
-                           "remove the folder to begin again",
-                           folder, filter);
-}
-
 static int fail_term(const char *folder, bool option, const char *name, const json_t *earlier,
                      const json_t *now, struct halo_error *err)
 {
@@ -263,7 +255,11 @@ int halo_manifest_compare(const json_t *earlier, json_t *now, const char *folder
             if (json_equal(mine, theirs))
                 continue;
             return !strcmp(group, "masks")
-                       ? fail_mask(folder, name, err)
+                       ? halo_fail_usage(err,
+                                         "%s: was made with another mask image for filter %s: use "
+                                         "that image, or "
+                                         "remove the folder to begin again",
+                                         folder, name)
                        : fail_term(folder, !strcmp(group, "settings"), name, theirs, mine, err);
         }
     }

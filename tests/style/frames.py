@@ -46,13 +46,13 @@ RAW = {
     'detect/matte.c': ('edges of a matte follow a raw picture\'s; only weights leave',
                        'find_samples find_luma make download halo_matte_make'),
     'detect/detect.c': ('raw pictures wait for what detectors find in them, and go on to the gate',
-                        'hold bring_to_host note_size take_frame give get get_replayed halo_detect_get'),
+                        'hold bring_to_host take_frame give get get_replayed halo_detect_get'),
     'detect/detect_frame.c': ('raw pictures into sealed memory for a detector, which must see them to '
                               'find what to hide', '''
         find_inside prepare make halo_detect_frame_make'''),
     'base/canary.c': ('the code that leak checkers look for, into raw pictures of test:',
                  'paint_component halo_canary_paint'),
-    'gate/again.c': ('an output picture as the input of another gate', 'pass filter'),
+    'gate/again.c': ('an output picture as the input of another gate', 'filter'),
     'gate/leak.c': ('leaks on purpose, in builds with -Dfaults=true alone',
                'leak_plane halo_leak_make halo_leak'),
     'gate/leak.h': ('the same, in other builds: nothing', 'halo_leak'),

@@ -159,20 +159,14 @@ static int ctl_token(struct ctl *ctl, char **words, int count)
 
 /* ---- streams ---- */
 
-/* An answer without words of its own. */
-static int done(const struct ctl *ctl, json_t *result)
-{
-    if (ctl->json)
-        return ctl_print_json(result);
-    json_decref(result);
-    return HALO_EXIT_OK;
-}
-
 static int call_and_done(struct ctl *ctl, const char *method, json_t *parameters)
 {
     json_t *result = NULL;
     const int rc = ctl_call(ctl, method, parameters, &result);
-    return rc ? rc : done(ctl, result);
+    if (rc == 0 && ctl->json)
+        return ctl_print_json(result);
+    json_decref(result);
+    return rc;
 }
 
 static int list(struct ctl *ctl, char **words, int count)

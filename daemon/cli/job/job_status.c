@@ -55,13 +55,6 @@ struct status {
     int nodes;
 };
 
-static int64_t frames_of(const struct halo_job_file *job, int number)
-{
-    const json_t *segment =
-        json_array_get(json_object_get(job->manifest, "segments"), (size_t)number);
-    return json_integer_value(json_object_get(segment, "packets"));
-}
-
 static void add_record(struct status *s, json_t *record)
 {
     const char *host = json_string_value(json_object_get(record, "host"));
@@ -89,7 +82,9 @@ static void look_at(struct status *s, const struct halo_job_file *job, int numbe
     struct stat st;
     char *part, *path;
     const bool detects = s->stage == DETECT;
-    const int64_t frames = frames_of(job, number);
+    const json_t *segments = json_object_get(job->manifest, "segments");
+    const int64_t frames =
+        json_integer_value(json_object_get(json_array_get(segments, (size_t)number), "packets"));
     s->frames += frames;
     if (asprintf(&part, "%s/%06d.%s", job->folder, number, detects ? "detections" : "part") < 0)
         return;
