@@ -134,9 +134,10 @@ CALLS = {
         pipeline/output/encode.c pipeline/stream/live_codec.c''',
     'halo_gate_enter': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/stages.c''',
     'halo_gate_leave': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/stages.c''',
-    # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures.
+    # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures;
+    # numbers of calls.
     'MAP_SHARED': '''daemon/view/frames.c pipeline/camera/camera_buffers.c
-        pipeline/output/packet_memory.c''',
+        pipeline/output/packet_memory.c tools/dev/calls.c''',
     'memfd_create': 'daemon/engine/engine_events.c daemon/view/frames.c daemon/supervisor/sup_process.c '
                     'daemon/engine/confine.c '  # allowed there
                     'pipeline/output/packet_writer.c pipeline/detect/detect_frame.c',
