@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/clock.h"
 #include "kernels/fault.h"
@@ -402,8 +401,8 @@ int halo_frame_finish(struct halo_backend *b)
         return -EINVAL;
     b->busy = false;
     if (!b->ops->finish && halo_fault(b->ops->name, "hang"))
-        for (;;)
-            pause();
+        while (halo_fault_lasts())
+            halo_sleep(0.01);
     const int code = b->ops->finish ? b->ops->finish(b) : 0;
     const bool event = !b->ops->finish && halo_fault(b->ops->name, "event");
     return halo_fault(b->ops->name, "finish") || event ? -EIO : code;

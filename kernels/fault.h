@@ -10,7 +10,8 @@
  *     seed:N      seed of these random failures
  *
  *     submit  a frame is refused               finish    a frame has failed
- *     hang    a frame never ends               memory    no page-locked memory is left
+ *     hang    a frame never ends; on the CPU with KIND:/FILE, not before the file is removed
+ *     memory  no page-locked memory is left
  *     stall   a frame waits for three seconds before it is submitted
  *     kill    the process is killed with a frame
  *     stop    the process stops with a frame, as with SIGSTOP

@@ -640,6 +640,38 @@ class HaloTest(unittest.TestCase):
     def lossless(self, source, name='out.mkv', chain='null', *options):
         return self.filtered(source, name, '-c:v', 'ffv1', *options, chain=chain)
 
+    def stopped_at(self, frame, *arguments):
+        """A run that stands still, at this frame."""
+        need_faults()
+        aside = tempfile.mkdtemp(prefix='halotest-')
+        self.addCleanup(shutil.rmtree, aside)
+        run = start_halod(*arguments[:-1], '-progress', f'{aside}/progress', '-gpu_timeout', '3600', arguments[-1],
+                          environment={'HALOD_FAULT': f'stop:{frame},hang:{aside}/hold'})
+        self.addCleanup(run.kill)
+        run.aside = aside
+        done = os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self.assertEqual(done.si_code, os.CLD_STOPPED)
+        return run
+
+    def ended_by(self, run, number):
+        """What such a run says that gets a signal, and its status. No frame goes on before the thread that said
+        so has written again, for only then has it told the others to stop."""
+        hold, progress = f'{run.aside}/hold', f'{run.aside}/progress'
+        with open(hold, 'wb'):
+            run.send_signal(number)
+        run.send_signal(signal.SIGCONT)
+        said = b''
+        if number != signal.SIGKILL:
+            for line in iter(run.stderr.readline, b''):
+                said += line
+                if b'repeat the signal' in line:
+                    break
+            size = os.path.getsize(progress)
+            self.assertTrue(wait_until(lambda: os.path.getsize(progress) > size), said)
+        os.unlink(hold)
+        said += run.stderr.read()
+        return said.decode(), run.wait(RUN_TIMEOUT)
+
     def best_of(self, check, times=3):
         """Calls check() until it passes, so many times at most: a busy machine may spoil a
         measurement, a defect spoils all of them."""

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import tempfile
 import time
 
@@ -114,6 +115,7 @@ class JobTest(HaloTest):
     def seconds_to_end(self, process, number, code):
         begin = time.monotonic()
         process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
         _, err = process.communicate(timeout=RUN_TIMEOUT)
         self.assertEqual(process.returncode, code, err)
         return time.monotonic() - begin

@@ -311,20 +311,11 @@ class Ends(Segments):
 
     def stopped(self, *options, after=3):
         """A run that stands still after so many segments more, in the midst of the next one."""
-        halotest.need_faults()
-        run = start_halod(*self.command(*options, workers='1'),
-                          environment={'HALOD_FAULT': f'stop:{30 * after + 20}'})
-        done = os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        self.assertEqual(done.si_code, os.CLD_STOPPED)
-        return run
+        return self.stopped_at(30 * after + 20, *self.command(*options, workers='1'))
 
     def begin(self, number, *options, after=3):
         """What a run that gets a signal in its midst says, and its status."""
-        run = self.stopped(*options, after=after)
-        run.send_signal(number)
-        run.send_signal(signal.SIGCONT)
-        err = run.communicate(timeout=halotest.RUN_TIMEOUT)[1]
-        return err.decode(), run.returncode
+        return self.ended_by(self.stopped(*options, after=after), number)
 
     def leave_folder(self):
         """As a run that is killed when the output has its name, and before the folder is removed."""

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import halotest
-from halotest import alone, halod_command, halod_environment, start_halod, wait_until
+from halotest import alone, halod_command, halod_environment, start_halod
 from halotest.jobs import JobTest, sha256, source, wait_stopped
 from halotest.played import other_libraries
 from halotest.warm import first_libraries
@@ -270,19 +270,10 @@ class Usage(JobTest):
 
     def stopped_run(self):
         """A run that has written a part, and has not joined them."""
-        for _ in range(5):
-            run = start_halod('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf',
-                              'gblur=sigma=2', '-preset', 'placebo', self.output)
-            self.addCleanup(run.kill)
-            wait_until(lambda p=run: os.path.exists(self.part(0)) or p.poll() is not None)
-            run.send_signal(signal.SIGSTOP)
-            if wait_stopped(run) and os.path.exists(self.part(0)) and \
-                    not os.path.exists(self.output):
-                return run
-            code, err = goes_on(run)
-            self.assertEqual(code, 0, err)
-            os.unlink(self.output)
-        return self.fail('each run was too fast')
+        run = self.stopped_at(60, 'run', '-resume', '-segment_time', '1', '-workers', '1', '-i', self.input, '-vf',
+                              'gblur=sigma=2', *self.ENCODE, self.output)
+        self.assertTrue(os.path.exists(self.part(0)))
+        return run
 
     def test_watched_status(self):
         """Of a job that is split again, and of one that is removed."""
@@ -628,13 +619,16 @@ class Kills(JobTest):
         return [name for name in os.listdir(self.parts) if name.startswith('.halod')]
 
     def end_by_signals(self, check):
-        self.input = source(20, '320x240')  # long: the test may be slower than the task
+        halotest.need_faults()
+        self.input = source(20, '320x240')
         self.ENCODE = ['-preset', 'veryslow']
         self.split(seconds='60')
 
         def end():
-            process = self.slow()
-            time.sleep(0.1)
+            """The signal is there before it goes on, at frame 100 of 500."""
+            process = start_halod('job', 'segment', self.parts, 0, environment={'HALOD_FAULT': 'stop:100'})
+            self.addCleanup(process.kill)
+            self.assertTrue(wait_stopped(process))
             return self.seconds_to_end(process, number, code)
         for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             check(end)
