@@ -27,7 +27,8 @@
  *   |       |f  |  f|   f: a face, which moves, for detectors
  *   +-------+---+---+
  *
- * Every half minute is quiet at its end: then everything works, and the stream must, too. */
+ * Every half minute is quiet at its end: then everything works, and the stream must, too. A list
+ * may say "quiet" sooner, so that no more frames are played than it needs. */
 #ifndef HALO_BOX_H
 #define HALO_BOX_H
 

@@ -338,11 +338,14 @@ static void run(void)
     for (int i = 0; i < play.count && !play.drawn; i++)
         last = fmax(last, play.events[i].at);
     double at = next_event(0);
-    for (double end = BOX_QUIET_EVERY; end - BOX_QUIET_EVERY <= last; end += BOX_QUIET_EVERY) {
+    for (double begin = 0, end; begin <= last; begin = end) {
+        end = begin + BOX_QUIET_EVERY;
         for (; at < end - BOX_QUIET; at = next_event(now_s())) {
             go_on(at);
             if (play.drawn)
                 play_drawn();
+            else if (!strcmp(play.events[play.next].text, "quiet"))
+                end = play.events[play.next++].at + BOX_QUIET;
             else
                 play_listed();
         }

@@ -23,7 +23,7 @@ struct box_trouble box_trouble;
 int box_shape, box_encoders[4];
 int64_t box_given, box_stuck_since, box_lost;
 
-enum { STEP_US = 40000, DECODE_MS = 10 };
+enum { STEP_US = 40000, DECODE_MS = 30 };
 
 /* ---- the source ---- */
 
