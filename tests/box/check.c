@@ -364,6 +364,9 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
         painted &= is_about(sample(&luma, i % 2, i / 2), sample(&luma, 0, 0), 6);
     if (painted && read_number(&luma, 0) >= 0)
         world_fail("a card shows a frame");
+    const int corner = sample(&luma, 0, 0);
+    if (check.stream.on_error == HALO_ON_ERROR_SOLID ? corner > 32 : corner < 100 || corner > 156)
+        world_fail("a card does not look as on_error says");
     av_frame_free(&f);
 }
 

@@ -228,6 +228,8 @@ class Moments(DaemonTest):
         for kind in KINDS:
             self.daemon.control('Set', name=kind, filters=OTHER_CHAIN)
         self.shows_what_it_should(since)
+        for kind in KINDS:
+            self.daemon.wait_state(kind, 'waiting')
         for kind in ('card', 'last'):
             with self.assertRaisesRegex(Refused, 'no filtered frame'):
                 self.daemon.control('Snapshot', name=kind, format='png')
