@@ -44,6 +44,9 @@ static void guesses(void **state)
         {"gblur=sigma=9:region=rect 0 0 50% 25%", 0, 0, "12.5 % of every plane"},
         {"gblur=sigma=9:region=rect 0 0 50% 25%:feather=60", 0, 0, "12.5 % of every plane"},
         {"gblur=sigma=9:region=rect 0 0 50% 25%:invert=1", 0, 0, "87.5 % of every plane"},
+        /* its blocks are parts of the frame, not of the region that it leaves out */
+        {"pixelize=w=0.03*w:h=0.03*w:region=rect 0 0 10% 10%:invert=1", 640, 360,
+         "99 % of every plane"},
         {"solid=region=rect 0 0 50% 50%+rect 25% 0 50% 50%", 0, 0, "37.5 % of every plane"},
         {"solid=region=rect 0 0 50% 50%,gblur=sigma=9:region=rect 25% 0 50% 50%", 0, 0,
          "37.5 % of every plane"}, /* what both hide counts once */

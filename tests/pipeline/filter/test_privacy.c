@@ -410,6 +410,27 @@ static void bounded(void **state)
     }
 }
 
+static void words_of_leaves(void **state)
+{
+    static const struct {
+        const char *chain, *words;
+    } rows[] = {
+        {"hide=cells:n=1:levels=11:region=faces", "at most 11 bits for each object"},
+        {"hide=solid:planes=1:region=faces,hide=solid:planes=3:region=faces",
+         "filter 1, hide, leaves planes unchanged (planes=1)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct halo_leaves leaves[HALO_MAX_FILTERS];
+        struct halo_chain *chain;
+        assert_int_equal(halo_chain_parse(&chain, rows[i].chain, NULL), 0);
+        halo_chain_leaves(chain, leaves);
+        if (!strstr(leaves[0].words, rows[i].words))
+            fail_msg("%s: %s", rows[i].chain, leaves[0].words);
+        halo_chain_destroy(chain);
+    }
+}
+
 static void bits(void **state)
 {
     static const struct {
@@ -461,12 +482,13 @@ static void bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(anonymous),    cmocka_unit_test(bits),
-        cmocka_unit_test(bounded),      cmocka_unit_test(open_chains),
-        cmocka_unit_test(good_chains),  cmocka_unit_test(idle_chains),
-        cmocka_unit_test(all_gates),    cmocka_unit_test(wrong_chains),
-        cmocka_unit_test(live_streams), cmocka_unit_test(gates),
-        cmocka_unit_test(long_chains),  cmocka_unit_test(masks),
+        cmocka_unit_test(anonymous),       cmocka_unit_test(bits),
+        cmocka_unit_test(bounded),         cmocka_unit_test(open_chains),
+        cmocka_unit_test(good_chains),     cmocka_unit_test(idle_chains),
+        cmocka_unit_test(all_gates),       cmocka_unit_test(wrong_chains),
+        cmocka_unit_test(live_streams),    cmocka_unit_test(gates),
+        cmocka_unit_test(long_chains),     cmocka_unit_test(masks),
+        cmocka_unit_test(words_of_leaves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -669,6 +669,63 @@ static void oriented(void **state)
     halo_memory_destroy(memory);
 }
 
+/* The sample of the source that is to be at x, y; w and h are of the source's plane. */
+static int turned_from(int quarters, int mirror, int x, int y, int w, int h)
+{
+    const int at[4][2] = {{x, y}, {y, h - 1 - x}, {w - 1 - x, h - 1 - y}, {w - 1 - y, x}};
+    const int column = mirror == HALO_MIRROR_HORIZONTAL ? w - 1 - at[quarters][0] : at[quarters][0];
+    const int row = mirror == HALO_MIRROR_VERTICAL ? h - 1 - at[quarters][1] : at[quarters][1];
+    return row * w + column;
+}
+
+static void check_turned(const AVFrame *out, int quarters, int mirror, int width, int height)
+{
+    for (int p = 0; p < halo_format_planes(out->format); p++) {
+        const int channels = halo_format_channels(out->format, p);
+        const struct halo_plane_info from = halo_format_plane_info(out->format, width, height, p),
+                                     to = halo_format_plane_info(out->format, out->width,
+                                                                 out->height, p);
+        for (int i = 0; i < to.width * to.height * channels; i++) {
+            const int x = i / channels % to.width, y = i / channels / to.width;
+            const int at = turned_from(quarters, mirror, x, y, from.width, from.height);
+            assert_int_equal(out->data[p][y * out->linesize[p] + x * channels + i % channels],
+                             100 * p + at * channels + i % channels);
+        }
+    }
+}
+
+/* All planes, and both channels of one. */
+static void turned_samples(void **state)
+{
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12};
+    enum { W = 8, H = 6 };
+    struct halo_memory *memory = halo_memory_create(halo_backend_find("cpu"), 0);
+    (void)state;
+    for (int i = 2; i < 2 * 4 * 3; i++) { /* not those that stay as they are */
+        const int quarters = i / 2 % 4, mirror = i / 8;
+        struct halo_error err = {0};
+        struct halo_orient *orient;
+        struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+        AVFrame *frame = raw->frame = av_frame_alloc();
+        raw->format = frame->format = formats[i % 2];
+        frame->width = W;
+        frame->height = H;
+        assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+        for (int p = 0; p < halo_format_planes(frame->format); p++) {
+            const int row = p && i % 2 == 0 ? W / 2 : W;
+            for (int k = 0; k < row * (p ? H / 2 : H); k++)
+                frame->data[p][k / row * frame->linesize[p] + k % row] = (uint8_t)(100 * p + k);
+        }
+        assert_int_equal(halo_orient_create(&orient, memory, quarters, mirror, &err), 0);
+        assert_int_equal(halo_orient_pass(orient, &raw, &err), 0);
+        assert_int_equal(raw->frame->format, formats[i % 2]);
+        check_turned(raw->frame, quarters, mirror, W, H);
+        halo_raw_picture_destroy(raw);
+        halo_orient_destroy(orient);
+    }
+    halo_memory_destroy(memory);
+}
+
 static void unsure(void **state)
 {
     struct fixture f = {.unsure = true};
@@ -927,6 +984,14 @@ static void refused(void **state)
         assert_int_equal(judge(chains[i], &input, NULL, &err), -EINVAL);
         assert_non_null(strstr(err.text, "its region"));
     }
+    /* A number of 31 digits has its place, and no longer one. */
+    for (int digits = 31; digits <= 32; digits++) {
+        char chain[80];
+        struct halo_chain *parsed = NULL;
+        snprintf(chain, sizeof chain, "gblur=sigma=0.1%0*d*w:region=feed", digits - 3, 0);
+        assert_int_equal(halo_chain_parse(&parsed, chain, NULL), digits < 32 ? 0 : -EINVAL);
+        halo_chain_destroy(parsed);
+    }
 }
 
 /* ---- verdicts ---- */
@@ -1122,6 +1187,7 @@ int main(void)
         cmocka_unit_test(canvases),        cmocka_unit_test(refused),
         cmocka_unit_test(verdicts),        cmocka_unit_test(backgrounds),
         cmocka_unit_test(mixed_verdicts),  cmocka_unit_test(weights),
+        cmocka_unit_test(turned_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -461,6 +461,24 @@ static void test_polygons(void **state)
     assert_true(is_hidden(97, -3) && is_hidden(120, 30) && is_hidden(143, 43));
     assert_false(is_hidden(95, -3));
     halo_region_feed_destroy(feed);
+
+    /* The fewest corners; and a way ahead that cannot be drawn becomes a box that can. */
+    struct halo_region_feed_stats stats;
+    struct halo_length far[3][2] = {{px(0), px(0)}, {px(40), px(0)}, {px(0), px(40)}};
+    feed = create(0);
+    a.shape.corner = far;
+    a.shape.corners = 3;
+    assert_int_equal(update(feed, 0, &a, 1), 0);
+    for (int i = 0; i < 3; i++)
+        far[i][0].value += 40000;
+    assert_int_equal(update(feed, 40 * MS, &a, 1), 0);
+    halo_region_feed_stats(feed, START * 1000, &stats);
+    assert_int_equal(stats.regions, 1);
+    assert_null(why_at(feed, 40 * MS, 50 * MS));
+    assert_int_equal(now_.shape[0].kind, HALO_SHAPE_POLYGON);
+    assert_null(why_at(feed, 80 * MS, 90 * MS));
+    assert_int_equal(now_.shape[0].kind, HALO_SHAPE_RECT);
+    halo_region_feed_destroy(feed);
 }
 
 /* ---- many ---- */
@@ -668,6 +686,33 @@ static void test_shown(void **state)
     one = rect("a", 100, 100, 40, 20);
     update(feed, 120 * MS, &one, 1);
     assert_false(shows(feed, 120 * MS + 10 * SECOND)); /* silence */
+    assert_int_equal(now_.count, 0);
+    halo_region_feed_destroy(feed);
+}
+
+/* What has no room is left out: the box around a polygon would show more than was told. */
+static void test_shown_without_room(void **state)
+{
+    (void)state;
+    enum { POLYGONS = HALO_REGION_CORNERS / HALO_MAX_CORNERS };
+    static struct halo_region_update updates[POLYGONS];
+    static struct halo_length corner[HALO_MAX_CORNERS][2];
+    struct halo_region_feed *feed = create(0);
+    for (int i = 0; i < HALO_MAX_CORNERS; i++) {
+        corner[i][0] = px(100 + 50 * cos(i * 2 * M_PI / HALO_MAX_CORNERS));
+        corner[i][1] = px(100 + 50 * sin(i * 2 * M_PI / HALO_MAX_CORNERS));
+    }
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < POLYGONS; i++) {
+            updates[i].shape = (struct halo_shape){
+                .kind = HALO_SHAPE_POLYGON, .corner = corner, .corners = HALO_MAX_CORNERS};
+            snprintf(updates[i].id, sizeof updates[i].id, "%d", round * POLYGONS + i);
+        }
+        assert_int_equal(update(feed, 0, updates, POLYGONS), 0);
+    }
+    assert_true(shows(feed, 0));
+    assert_int_equal(now_.count, POLYGONS);
+    assert_false(is_hidden(55, 55)); /* a corner of the box */
     halo_region_feed_destroy(feed);
 }
 
@@ -767,6 +812,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_shown),
         cmocka_unit_test(test_shown_joined),
+        cmocka_unit_test(test_shown_without_room),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
