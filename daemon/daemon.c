@@ -56,7 +56,7 @@ struct daemon {
 static void report_status(struct daemon *daemon)
 {
     char text[sizeof daemon->notified];
-    halo_supervisor_words(daemon->sv, text, sizeof text);
+    halo_supervisor_status_text(daemon->sv, text, sizeof text);
     const size_t length = strlen(text);
     if (daemon->refused && !daemon->stopping)
         snprintf(text + length, sizeof text - length,

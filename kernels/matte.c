@@ -32,7 +32,7 @@ struct halo_matte_nodes {
     /* One element per column, and REACH more on each side: the sums of five rows. */
     int32_t *sum[4];
     uint8_t *all_sure;
-    uint32_t *column; /* one element per column of the picture */
+    uint32_t *column; /* one element per column of the frame */
     int columns;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Mattes: from a small mask of weights and the picture to which it belongs, weights of the
- * picture's size whose edges are the picture's, defined to the last bit.
+ * Mattes: from a small mask of weights and the frame to which it belongs, weights of the
+ * frame's size whose edges are the frame's, defined to the last bit.
  *
  * The method is the fast guided filter (K. He and J. Sun, 2015): around each node of a small grid,
- * the mask is fitted by a line over the brightness of the picture, and these lines are applied to
- * the picture at its full size. Four steps, with w x h for the mask and the grid, W x H for the
- * picture, all integers; >> rounds down, / rounds towards 0:
+ * the mask is fitted by a line over the brightness of the frame, and these lines are applied to
+ * the frame at its full size. Four steps, with w x h for the mask and the grid, W x H for the
+ * frame, all integers; >> rounds down, / rounds towards 0:
  *
  *   SHRINK   I[y][x], 12 bits: the mean of the samples of columns x * W / w to (x + 1) * W / w - 1
  *            (at least one column) and rows likewise, as (2 * sum + n) / (2 * n), where a sample of
@@ -28,7 +28,7 @@
  *              A = sum(slope) * G + 32768 >> 16
  *              B = (sum(base) - 25 * 2048 * low) * G + 32768 >> 16
  *            where all 25 p are at least SURE, A = 0 and B = 260 * 2048, and where all are at most
- *            4095 - SURE, A = 0 and B = -5 * 2048: nothing in the picture can change what is sure
+ *            4095 - SURE, A = 0 and B = -5 * 2048: nothing in the frame can change what is sure
  *   DRAW     per pixel: A and B are interpolated (HALO_MATTE_AT, halo_matte_between(), first down,
  *            then across), weight = (A * luma + B + 1024) >> 11, limited to 0 .. 255
  *
@@ -42,16 +42,16 @@
 #include "kernels/plane.h"
 
 enum {
-    HALO_MATTE_MIN_SIDE = 16,       /* of a mask */
-    HALO_MATTE_MAX_SIDE = 1024,     /* of a mask */
-    HALO_MATTE_MAX_PICTURE = 16384, /* largest width and height of a picture */
+    HALO_MATTE_MIN_SIDE = 16,     /* of a mask */
+    HALO_MATTE_MAX_SIDE = 1024,   /* of a mask */
+    HALO_MATTE_MAX_FRAME = 16384, /* largest width and height of a frame */
     /* The constants of the definition: */
     HALO_MATTE_SLOW = 10,
     HALO_MATTE_STILL = 32,
     HALO_MATTE_MOVING = 128,
     HALO_MATTE_SAME = 64,
     HALO_MATTE_OTHER = 128,
-    HALO_MATTE_FLAT = 100000, /* a variance of luma; where it is less, the picture counts as flat */
+    HALO_MATTE_FLAT = 100000, /* a variance of luma; where it is less, the frame counts as flat */
     HALO_MATTE_STEEPEST = 12288,
     HALO_MATTE_SURE = 3900
 };

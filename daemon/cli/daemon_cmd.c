@@ -14,7 +14,7 @@
 #include "daemon/supervisor/checks.h"
 #include "daemon/view/listen.h"
 #include "daemon/view/listen_tcp.h"
-#include "pipeline/filter/leaves.h"
+#include "pipeline/filter/disclosure.h"
 
 enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
 
@@ -111,21 +111,21 @@ static void check_sockets(const struct halo_daemon_settings *settings)
             check_socket(settings->stream[i].name, &settings->stream[i].output[o]);
 }
 
-static void print_leaves(const char *stream, const char *rendition, const char *filters)
+static void print_disclosure(const char *stream, const char *rendition, const char *filters)
 {
     char prefix[200];
     snprintf(prefix, sizeof prefix, "stream %s%s%s: what is left of ", stream,
              rendition ? ", rendition " : "", rendition ? rendition : "");
-    (void)halo_leaves_print(strcmp(filters, "none") ? filters : "null", prefix, stdout, NULL);
+    (void)halo_disclosure_print(strcmp(filters, "none") ? filters : "null", prefix, stdout, NULL);
 }
 
-static void print_all_leaves(const struct halo_daemon_settings *settings)
+static void print_all_disclosures(const struct halo_daemon_settings *settings)
 {
     for (int i = 0; i < settings->streams; i++) {
         const struct halo_stream_settings *stream = &settings->stream[i];
-        print_leaves(stream->name, NULL, stream->filters);
+        print_disclosure(stream->name, NULL, stream->filters);
         for (int r = 0; r < stream->renditions; r++)
-            print_leaves(stream->name, stream->rendition[r].name, stream->rendition[r].filters);
+            print_disclosure(stream->name, stream->rendition[r].name, stream->rendition[r].filters);
     }
 }
 
@@ -146,7 +146,7 @@ static int check_config(int argc, char **argv)
                json_string_value(json_object_get(json_object_get(row, "coverage"), "words")));
     }
     json_decref(coverage);
-    print_all_leaves(settings);
+    print_all_disclosures(settings);
     fflush(stdout);
     check_sockets(settings);
     check_detectors(settings);

@@ -22,7 +22,7 @@
 #include "kernels/backend.h"
 #include "kernels/version.h"
 #include "pipeline/filter/filter.h"
-#include "pipeline/filter/leaves.h"
+#include "pipeline/filter/disclosure.h"
 
 /* ---- versions ---- */
 
@@ -84,7 +84,7 @@ static int report_hidden(int argc, char **argv)
         halo_log(HALO_LOG_ERROR, "'hide-report' requires one chain, as -vf of halod run");
         return HALO_EXIT_USAGE;
     }
-    const int bounded = halo_leaves_print(argv[0], "", stdout, &err);
+    const int bounded = halo_disclosure_print(argv[0], "", stdout, &err);
     if (bounded < 0) {
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         return HALO_EXIT_USAGE;

@@ -458,10 +458,10 @@ static void record(struct halo_client *client, json_t *parameters)
 static void regions(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    const int64_t picture = json_integer_value(json_object_get(parameters, HALO_FIELD_PICTURE));
+    const int64_t frame = json_integer_value(json_object_get(parameters, HALO_FIELD_PICTURE));
     answer_done(client,
                 halo_supervisor_regions(supervisor_of(client),
-                                        halo_parameter_text(parameters, HALO_FIELD_NAME), picture,
+                                        halo_parameter_text(parameters, HALO_FIELD_NAME), frame,
                                         json_object_get(parameters, HALO_FIELD_REGIONS), &err),
                 &err);
 }

@@ -15,7 +15,7 @@
  * has a descriptor attached to its first byte (SCM_RIGHTS): a memfd with the image.
  *
  * Versions: methods and fields may be added; existing ones keep their meaning. An incompatible
- * change gets a new interface name, and the old interface remains for some time. */
+ * change gets a new interface name, and the old interface residual for some time. */
 #ifndef HALO_VARLINK_H
 #define HALO_VARLINK_H
 

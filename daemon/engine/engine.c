@@ -230,13 +230,13 @@ static void do_record(struct engine_stream *stream, json_t *message)
 static void do_regions(struct engine_stream *stream, json_t *message)
 {
     static struct halo_regions regions; /* too large for the stack */
-    const int64_t picture = halo_json_integer(message, "picture", 0, INT64_MAX, -1);
+    const int64_t frame = halo_json_integer(message, "picture", 0, INT64_MAX, -1);
     struct halo_error err = {0};
-    if (!engine_stream_runs(stream) || picture < 0)
+    if (!engine_stream_runs(stream) || frame < 0)
         return;
     int code = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
     if (code == 0)
-        code = halo_live_regions(stream->live, picture, regions.update, regions.count, &err);
+        code = halo_live_regions(stream->live, frame, regions.update, regions.count, &err);
     if (code < 0)
         halo_log(HALO_LOG_DEBUG, "stream %s: regions: %s", stream->name, err.text);
 }

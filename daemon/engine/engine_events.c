@@ -16,7 +16,7 @@
 
 enum {
     RING_CODED = 8 << 20,
-    RING_PICTURES = 8, /* frames, of raw video */
+    RING_FRAMES = 8, /* frames, of raw video */
     RING_MAX = 1 << 30,
     RING_ROOM = 64 << 10, /* for headers */
     NOTES_MAX = 4096,     /* a loop that is so late has failed anyway */
@@ -288,15 +288,15 @@ void engine_report_finished(void *arg, const char *path)
 /* ---- packets ---- */
 
 static size_t ring_size(const struct engine_stream *stream, int encoding,
-                        const struct halo_live_begin *begin)
+                        const struct halo_encoding_parameters *begin)
 {
     if (stream->encoding[encoding].kind != HALO_ENCODING_RAW)
         return RING_CODED;
-    const int picture = av_image_get_buffer_size(begin->video->format, begin->video->width,
-                                                 begin->video->height, 1);
-    if (picture <= 0)
+    const int frame = av_image_get_buffer_size(begin->video->format, begin->video->width,
+                                               begin->video->height, 1);
+    if (frame <= 0)
         return RING_CODED;
-    const size_t size = RING_PICTURES * ((size_t)picture + 256) + RING_ROOM;
+    const size_t size = RING_FRAMES * ((size_t)frame + 256) + RING_ROOM;
     return size < RING_CODED ? RING_CODED : size > RING_MAX ? RING_MAX : size;
 }
 
@@ -327,7 +327,7 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
 
 /* Reports that frames for viewers do not fit into a ring. */
 static void say_unserved(struct engine_stream *stream, int encoding,
-                         const struct halo_live_begin *begin, int code)
+                         const struct halo_encoding_parameters *begin, int code)
 {
     struct halo_error err = {0};
     if (code == -ENOMEM)
@@ -346,7 +346,7 @@ static bool is_written_by(const struct engine_stream *stream, int output, int en
     return stream->output[output] && stream->of[output] == encoding;
 }
 
-static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
+static void on_begin(void *arg, int encoding, const struct halo_encoding_parameters *begin)
 {
     struct engine_stream *stream = arg;
     struct engine_ring *ring = &stream->ring[encoding];

@@ -34,7 +34,7 @@ static void copy_regions(struct halo_link_regions *ret, const struct halo_live_s
     ret->known = live->has_region_feed;
     ret->updates = feed->updates;
     ret->refused = feed->refused;
-    ret->pictures = feed->pictures;
+    ret->frames = feed->frames;
     ret->whole = feed->whole;
     ret->regions = feed->regions;
     ret->age = feed->age;

@@ -270,8 +270,8 @@ static struct MHD_Response *too_many(const struct halo_http_asked *asked, int *s
 }
 
 /* Answers with a stream or a snapshot. NULL and *status 0: the connection waits. */
-static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connection *connection,
-                                    struct halo_http_asked *asked, int *status)
+static struct MHD_Response *frame(struct halo_http *http, struct MHD_Connection *connection,
+                                  struct halo_http_asked *asked, int *status)
 {
     bool wait = false;
     if (!asked->viewer) {
@@ -343,7 +343,7 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
     switch (asked->route.what) {
     case HALO_HTTP_STREAM:
     case HALO_HTTP_SNAPSHOT:
-        return picture(http, connection, asked, status);
+        return frame(http, connection, asked, status);
     case HALO_HTTP_LIVE:
     case HALO_HTTP_EVENTS:
     case HALO_HTTP_MEDIA:

@@ -48,7 +48,7 @@ enum {
 };
 
 struct halo_http_media {
-    struct halo_feed_taker taker; /* must be first: callbacks cast it to the media */
+    struct halo_feed_subscriber subscriber; /* must be first: callbacks cast it to the media */
     const struct halo_http_media_ops *ops;
     void *arg;
     struct halo_feed_mux *mux; /* NULL: no parameters yet */
@@ -165,9 +165,10 @@ static void write_held(struct halo_http_media *media, int64_t until)
     av_packet_free(&pkt);
 }
 
-static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void on_begin(struct halo_feed_subscriber *subscriber,
+                     const struct halo_encoding_parameters *begin)
 {
-    struct halo_http_media *media = (struct halo_http_media *)taker;
+    struct halo_http_media *media = (struct halo_http_media *)subscriber;
     const struct halo_feed_mux_settings settings = {"mp4", true, media->base};
     struct halo_error err = {0};
     if (media->over)
@@ -185,9 +186,9 @@ static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin
         finish(media, err.text[0] ? err.text : "out of memory");
 }
 
-static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void on_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    struct halo_http_media *media = (struct halo_http_media *)taker;
+    struct halo_http_media *media = (struct halo_http_media *)subscriber;
     const bool key = pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY);
     if (media->over)
         return;
@@ -205,9 +206,9 @@ static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
     media->held = av_packet_clone(pkt);
 }
 
-static void on_end(struct halo_feed_taker *taker, const char *why)
+static void on_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
-    finish((struct halo_http_media *)taker, why);
+    finish((struct halo_http_media *)subscriber, why);
 }
 
 /* ---- life ---- */
@@ -220,12 +221,12 @@ static struct halo_http_media *http_media_create(struct halo_feed *feed,
     if (!media)
         return NULL;
     *media = (struct halo_http_media){
-        .taker = {.begin = on_begin, .packet = on_packet, .end = on_end},
+        .subscriber = {.begin = on_begin, .packet = on_packet, .end = on_end},
         .ops = ops,
         .arg = arg,
         .base = INT64_MIN,
     };
-    halo_feed_join(feed, &media->taker);
+    halo_feed_join(feed, &media->subscriber);
     return media;
 }
 
@@ -233,7 +234,7 @@ static void http_media_destroy(struct halo_http_media *media)
 {
     if (!media)
         return;
-    halo_feed_leave(&media->taker);
+    halo_feed_leave(&media->subscriber);
     halo_feed_mux_destroy(media->mux);
     av_packet_free(&media->held);
     av_free(media->bytes);
@@ -267,13 +268,13 @@ enum kind {
 struct chunk {
     struct chunk *next;
     bool event;
-    bool picture; /* of an image or a video */
+    bool frame; /* of an image or a video */
     size_t size, sent;
     uint8_t data[];
 };
 
 struct tile {
-    struct halo_feed_taker taker; /* must be first: callbacks cast it to the tile */
+    struct halo_feed_subscriber subscriber; /* must be first: callbacks cast it to the tile */
     struct halo_http_live *live;
     int slot;
     AVPacket *newest; /* NULL: none */
@@ -311,9 +312,9 @@ static void put(struct halo_http_live *live, enum kind kind, int slot, const voi
         return; /* as if the client were too slow */
     const uint32_t length = htonl((uint32_t)size);
     *chunk = (struct chunk){.event = kind == EVENT,
-                            .picture = kind == JPEG || kind == INIT || kind == FRAGMENT,
+                            .frame = kind == JPEG || kind == INIT || kind == FRAGMENT,
                             .size = size + (framed ? HEAD : 0)};
-    live->http->viewers.pictures += kind == JPEG || kind == FRAGMENT;
+    live->http->viewers.frames += kind == JPEG || kind == FRAGMENT;
     if (framed) {
         memcpy(chunk->data, (uint8_t[]){(uint8_t)kind, (uint8_t)slot, 0, 0}, 4);
         memcpy(chunk->data + 4, &length, 4);
@@ -372,15 +373,16 @@ static void say_over(struct halo_http_live *live, int slot, const char *why)
     json_decref(json);
 }
 
-static void tile_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void tile_begin(struct halo_feed_subscriber *subscriber,
+                       const struct halo_encoding_parameters *begin)
 {
-    (void)taker;
+    (void)subscriber;
     (void)begin;
 }
 
-static void tile_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void tile_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    struct tile *tile = (struct tile *)taker;
+    struct tile *tile = (struct tile *)subscriber;
     if (pkt->stream_index != 0 || pkt->size <= 0)
         return;
     AVPacket *copy = av_packet_clone(pkt);
@@ -391,9 +393,9 @@ static void tile_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
     halo_http_resume(&tile->live->pause);
 }
 
-static void tile_end(struct halo_feed_taker *taker, const char *why)
+static void tile_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
-    struct tile *tile = (struct tile *)taker;
+    struct tile *tile = (struct tile *)subscriber;
     say_over(tile->live, tile->slot, why);
 }
 
@@ -421,7 +423,7 @@ static const struct halo_http_media_ops media_ops = {media_piece, media_has_room
 static void leave_streams(struct halo_http_live *live)
 {
     for (int i = 0; i < live->tiles; i++) {
-        halo_feed_leave(&live->tile[i].taker);
+        halo_feed_leave(&live->tile[i].subscriber);
         av_packet_free(&live->tile[i].newest);
     }
     http_media_destroy(live->media);
@@ -488,7 +490,7 @@ static ssize_t read_live(void *arg, uint64_t position, char *buffer, size_t most
         const size_t left = chunk->size - chunk->sent;
         const size_t n = left < most - copied ? left : most - copied;
         memcpy(buffer + copied, chunk->data + chunk->sent, n);
-        live->http->viewers.bytes += chunk->picture ? (int64_t)n : 0;
+        live->http->viewers.bytes += chunk->frame ? (int64_t)n : 0;
         chunk->sent += n;
         copied += n;
         if (chunk->sent == chunk->size)
@@ -608,15 +610,15 @@ static void add_tile(struct halo_http_live *live, const char *name)
     struct tile *tile = &live->tile[live->tiles];
     struct halo_feed *feed = halo_supervisor_feed(live->http->sv, name, HALO_VIEW_TILE);
     *tile = (struct tile){
-        .taker = {.begin = tile_begin,
-                  .packet = tile_packet,
-                  .end = tile_end,
-                  .counted = live->media && !strcmp(name, argument(live, "video"))},
+        .subscriber = {.begin = tile_begin,
+                       .packet = tile_packet,
+                       .end = tile_end,
+                       .counted = live->media && !strcmp(name, argument(live, "video"))},
         .live = live,
         .slot = live->tiles++,
     };
     if (feed)
-        halo_feed_join(feed, &tile->taker);
+        halo_feed_join(feed, &tile->subscriber);
     else
         say_over(live, tile->slot, "the stream is not running");
 }

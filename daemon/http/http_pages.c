@@ -86,7 +86,7 @@ static const char *metrics(struct halo_http *http)
         json_pack("{s:i, s:I, s:i, s:I, s:I, s:I}", "connections", http->clients.count, "cut",
                   (json_int_t)(http->clients.cut + http->viewers.cut), "viewers",
                   http->viewers.count + http->live_count, "frames",
-                  (json_int_t)http->viewers.pictures, "frames_dropped",
+                  (json_int_t)http->viewers.frames, "frames_dropped",
                   (json_int_t)http->viewers.dropped, "sent_bytes", (json_int_t)http->viewers.bytes);
     status = halo_show(json_incref(status), HALO_ROLE_VIEW);
     if (status && numbers)

@@ -55,13 +55,13 @@ void halo_http_disconnect(const struct halo_http_pause *pause)
 
 enum {
     SNAPSHOT_MS = 5000, /* for an engine to begin encoding */
-    PICTURE_MS = 30000, /* for a client to read one frame of a stream */
+    FRAME_MS = 30000,   /* for a client to read one frame of a stream */
     BLOCK = 65536,
 };
 #define BOUNDARY "halodframe"
 
 struct halo_http_viewer {
-    struct halo_feed_taker taker; /* must be first: callbacks cast it to the viewer */
+    struct halo_feed_subscriber subscriber; /* must be first: callbacks cast it to the viewer */
     struct halo_http_viewers *viewers;
     struct halo_http_viewer *next;
     struct halo_http_pause pause;
@@ -74,15 +74,16 @@ struct halo_http_viewer {
     bool over, snapshot;
 };
 
-static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void on_begin(struct halo_feed_subscriber *subscriber,
+                     const struct halo_encoding_parameters *begin)
 {
-    (void)taker;
+    (void)subscriber;
     (void)begin;
 }
 
-static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void on_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    struct halo_http_viewer *viewer = (struct halo_http_viewer *)taker;
+    struct halo_http_viewer *viewer = (struct halo_http_viewer *)subscriber;
     if (pkt->stream_index != 0 || pkt->size <= 0)
         return;
     AVPacket *copy = av_packet_clone(pkt);
@@ -102,10 +103,10 @@ static void end(struct halo_http_viewer *viewer)
     halo_http_resume(&viewer->pause);
 }
 
-static void on_end(struct halo_feed_taker *taker, const char *why)
+static void on_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
     (void)why;
-    end((struct halo_http_viewer *)taker);
+    end((struct halo_http_viewer *)subscriber);
 }
 
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
@@ -116,7 +117,7 @@ int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_view
     if (!viewer)
         return -ENOMEM;
     *viewer = (struct halo_http_viewer){
-        .taker = {.begin = on_begin, .packet = on_packet, .end = on_end},
+        .subscriber = {.begin = on_begin, .packet = on_packet, .end = on_end},
         .viewers = viewers,
         .next = viewers->first,
         .pause = {.connection = connection, .wake = viewers->wake, .arg = viewers->arg},
@@ -124,7 +125,7 @@ int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_view
     };
     viewers->first = viewer;
     viewers->count++;
-    halo_feed_join(feed, &viewer->taker);
+    halo_feed_join(feed, &viewer->subscriber);
     *ret = viewer;
     return 0;
 }
@@ -138,7 +139,7 @@ void halo_http_viewer_destroy(struct halo_http_viewer *viewer)
         at = &(*at)->next;
     *at = viewer->next;
     viewer->viewers->count--;
-    halo_feed_leave(&viewer->taker);
+    halo_feed_leave(&viewer->subscriber);
     av_packet_free(&viewer->now);
     av_packet_free(&viewer->newest);
     free(viewer);
@@ -195,7 +196,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *buffer, size_t mo
     (void)position;
     if (!viewer->now && viewer->newest) {
         take_newest(viewer);
-        viewer->viewers->pictures++;
+        viewer->viewers->frames++;
     }
     if (viewer->now) {
         const size_t n = copy_part(viewer, buffer, most);
@@ -222,7 +223,7 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer)
 
 void halo_http_viewers_count(struct halo_http_viewers *viewers, size_t bytes)
 {
-    viewers->pictures++;
+    viewers->frames++;
     viewers->bytes += (int64_t)bytes;
 }
 
@@ -236,7 +237,7 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
         halo_http_suspend(&viewer->pause);
     if (!viewer->newest)
         return NULL;
-    halo_feed_leave(&viewer->taker); /* it needs only one frame */
+    halo_feed_leave(&viewer->subscriber); /* it needs only one frame */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         (size_t)viewer->newest->size, viewer->newest->data, MHD_RESPMEM_MUST_COPY);
     snprintf(stamp, sizeof stamp, "%.6f", viewer->came);
@@ -256,7 +257,7 @@ static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
     if (!viewer->now)
         return;
     if (viewer->deadline == 0)
-        viewer->deadline = now + PICTURE_MS;
+        viewer->deadline = now + FRAME_MS;
     if (now < viewer->deadline)
         return;
     halo_http_disconnect(&viewer->pause);
@@ -271,7 +272,7 @@ static void check_role(struct halo_http_viewer *viewer)
 {
     if (halo_http_role_now(viewer->viewers->gate, &viewer->who) != HALO_ROLE_NONE)
         return;
-    halo_feed_leave(&viewer->taker);
+    halo_feed_leave(&viewer->subscriber);
     av_packet_free(&viewer->newest);
     halo_http_disconnect(&viewer->pause);
     end(viewer);
@@ -293,7 +294,7 @@ void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
 void halo_http_viewers_end(struct halo_http_viewers *viewers)
 {
     for (struct halo_http_viewer *v = viewers->first; v; v = v->next) {
-        halo_feed_leave(&v->taker);
+        halo_feed_leave(&v->subscriber);
         end(v);
     }
 }

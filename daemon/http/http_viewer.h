@@ -33,7 +33,7 @@ void halo_http_disconnect(const struct halo_http_pause *pause);
 struct halo_http_viewers {
     struct halo_http_viewer *first;
     int count;
-    int64_t pictures, dropped, bytes, cut;
+    int64_t frames, dropped, bytes, cut;
     void (*wake)(void *arg); /* as in struct halo_http_pause */
     void *arg;
     const struct halo_http_gate *gate;

@@ -19,7 +19,7 @@
  *   key       stream, encoding: requests a keyframe
  *   snapshot  stream, id, format, filters (absent: no further ones)
  *   record    stream, on
- *   regions   stream, picture (us), regions (regions.h); frequent, and not answered
+ *   regions   stream, frame (us), regions (regions.h); frequent, and not answered
  *   detector  stream, find, id, why (absent: it is connected); descriptor: the connection; answers
  *             the `detector` with this id
  *   gpus      requests a report of the free capacity of all GPUs

@@ -36,7 +36,7 @@ static const struct row capture_counts[] = {
     {CAPTURE(width)},    {CAPTURE(height)}, {NULL, 0},
 };
 static const struct row regions_counts[] = {
-    {REGIONS(updates)}, {REGIONS(refused)}, {REGIONS(pictures)},
+    {REGIONS(updates)}, {REGIONS(refused)}, {REGIONS(frames)},
     {REGIONS(whole)},   {REGIONS(regions)}, {NULL, 0},
 };
 static const struct row detector_counts[] = {

@@ -32,7 +32,7 @@ struct halo_link_output {
 
 /* The statistics of a region feed (struct halo_region_feed_stats). */
 struct halo_link_regions {
-    int64_t updates, refused, pictures, whole, regions;
+    int64_t updates, refused, frames, whole, regions;
     double age;   /* age of the last update in seconds; negative: no update yet */
     char why[24]; /* why everything is hidden; "": not everything is hidden */
     bool known;   /* the stream has a region feed, and its engine has reported on it */

@@ -13,7 +13,7 @@
 #include "daemon/link/link_stats.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/coverage.h"
-#include "pipeline/filter/leaves.h"
+#include "pipeline/filter/disclosure.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/filter/privacy.h"
 #include "pipeline/stream/source_ops.h"
@@ -97,20 +97,20 @@ json_t *halo_checks_hides(const char *chain, int width, int height, struct halo_
     return guess_at(&coverage, chain, width, height, err) ? NULL : halo_coverage_write(&coverage);
 }
 
-json_t *halo_checks_leaves(const char *text)
+json_t *halo_checks_disclosure(const char *text)
 {
-    struct halo_leaves leaves[HALO_MAX_FILTERS];
+    struct halo_disclosure disclosure[HALO_MAX_FILTERS];
     struct halo_error err;
     struct halo_chain *chain;
     json_t *to = json_array();
     if (halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", &err) < 0)
         return to;
-    const int count = halo_chain_leaves(chain, leaves);
+    const int count = halo_chain_disclosure(chain, disclosure);
     halo_chain_destroy(chain);
     for (int i = 0; i < count; i++)
-        json_array_append_new(to, json_pack("{s:s, s:s, s:b}", "where", leaves[i].where, "words",
-                                            leaves[i].words, "bounded",
-                                            leaves[i].kind != HALO_LEAVES_MORE));
+        json_array_append_new(to, json_pack("{s:s, s:s, s:b}", "where", disclosure[i].where,
+                                            "words", disclosure[i].words, "bounded",
+                                            disclosure[i].kind != HALO_DISCLOSURE_MORE));
     return to;
 }
 

@@ -20,9 +20,9 @@ json_t *halo_checks_coverage(const struct halo_daemon_settings *settings);
  * NULL: err is filled. */
 json_t *halo_checks_hides(const char *chain, int width, int height, struct halo_error *err);
 
-/* Returns what a chain leaves of what its regions hide (leaves.h): [{"where", "words", "bounded"}];
- * a new reference. [] if it is not a chain. */
-json_t *halo_checks_leaves(const char *chain);
+/* Returns what a chain leaves of what its regions hide (disclosure.h): [{"where", "words",
+ * "bounded"}]; a new reference. [] if it is not a chain. */
+json_t *halo_checks_disclosure(const char *chain);
 
 /* Returns a list of the detectors that the settings' filters need: [{"stream", "find", "command"}].
  * Without "command", it is halo-detect. A detector that several streams need is listed for the

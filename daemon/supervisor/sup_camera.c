@@ -53,7 +53,7 @@ int sv_camera_open(struct sv_stream *stream, int index, struct halo_error *err)
         code = halo_camera_out_create(camera, stream->sv->loop, output, reported, stream, err);
     const int formats = code < 0 ? 0 : halo_output_formats(output);
     for (int format = 0; format < formats; format++)
-        halo_camera_out_join(*camera, format, stream->outlet[stream->of[index] + format].feed);
+        halo_camera_out_join(*camera, format, stream->packet_feed[stream->of[index] + format].feed);
     return code;
 }
 

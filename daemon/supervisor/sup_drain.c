@@ -20,7 +20,7 @@ static void starve(struct sv_ring *ring)
 {
     if (!ring->starves)
         halo_log(HALO_LOG_ERROR, "stream %s: not enough memory for a packet",
-                 ring->outlet->stream->name);
+                 ring->packet_feed->stream->name);
     ring->starves = true;
     ring->more = false;
     uv_poll_stop(&ring->poll);
@@ -29,7 +29,7 @@ static void starve(struct sv_ring *ring)
 /* Reads a ring. Returns whether it is still open. */
 static bool check(struct sv_ring *ring)
 {
-    struct sv_stream *stream = ring->outlet->stream;
+    struct sv_stream *stream = ring->packet_feed->stream;
     const int code = sv_ring_read(ring, PACKETS_AT_ONCE, BYTES_AT_ONCE);
     if (code == -ENOMEM)
         starve(ring);
@@ -38,7 +38,7 @@ static bool check(struct sv_ring *ring)
     if (code == 0 || code == -ENOMEM)
         return true;
     struct sv_engine *engine = stream->place.engine;
-    sv_ring_close(ring->outlet);
+    sv_ring_close(ring->packet_feed);
     if (code == -EPROTO && engine)
         sv_engine_lost(engine, "it wrote malformed data into a packet ring", false);
     else
@@ -53,7 +53,7 @@ static void on_drain(uv_idle_t *idle)
     bool more = false;
     for (struct sv_stream *s = sv->streams; s; s = s->next)
         for (int i = 0; i < s->encodings; i++) {
-            struct sv_ring *ring = s->outlet[i].ring;
+            struct sv_ring *ring = s->packet_feed[i].ring;
             if (!ring || !ring->more)
                 continue;
             if (!check(ring))
@@ -67,10 +67,10 @@ static void on_drain(uv_idle_t *idle)
 static void on_ring(uv_poll_t *poll, int status, int events)
 {
     struct sv_ring *ring = poll->data;
-    struct halo_supervisor *sv = ring->outlet->stream->sv;
+    struct halo_supervisor *sv = ring->packet_feed->stream->sv;
     (void)events;
     if (status < 0)
-        sv_ring_close(ring->outlet);
+        sv_ring_close(ring->packet_feed);
     else if (check(ring) && ring->more)
         uv_idle_start(&sv->drain, on_drain);
 }
@@ -78,7 +78,7 @@ static void on_ring(uv_poll_t *poll, int status, int events)
 void sv_drain_tick(struct sv_stream *stream)
 {
     for (int i = 0; i < stream->encodings; i++) {
-        struct sv_ring *ring = stream->outlet[i].ring;
+        struct sv_ring *ring = stream->packet_feed[i].ring;
         if (!ring || !ring->starves)
             continue;
         ring->more = true;
@@ -89,11 +89,11 @@ void sv_drain_tick(struct sv_stream *stream)
 
 void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds)
 {
-    struct sv_outlet *outlet = &stream->outlet[encoding];
+    struct sv_packet_feed *packet_feed = &stream->packet_feed[encoding];
     struct halo_error err = {0};
-    sv_ring_empty(outlet);
-    sv_ring_close(outlet);
-    const int code = sv_ring_open(outlet, fds, on_ring, &err);
+    sv_ring_empty(packet_feed);
+    sv_ring_close(packet_feed);
+    const int code = sv_ring_open(packet_feed, fds, on_ring, &err);
     if (code == 0)
         return;
     if (code == -EPROTO)

@@ -18,51 +18,51 @@
 
 enum { AGAIN_MS = 5000 }; /* between attempts to open an output */
 
-static void report_watched(struct sv_outlet *outlet)
+static void report_watched(struct sv_packet_feed *packet_feed)
 {
-    struct sv_stream *stream = outlet->stream;
+    struct sv_stream *stream = packet_feed->stream;
     if (stream->place.phase != SV_IN)
         return;
     json_t *message = sv_do("watch", stream);
-    json_object_set_new(message, "encoding", json_integer(outlet->encoding));
-    json_object_set_new(message, "on", json_boolean(outlet->watched));
+    json_object_set_new(message, "encoding", json_integer(packet_feed->encoding));
+    json_object_set_new(message, "on", json_boolean(packet_feed->watched));
     sv_engine_send(stream->place.engine, message);
 }
 
 static void on_watched(void *arg, bool watched)
 {
-    struct sv_outlet *outlet = arg;
-    outlet->watched = watched;
-    report_watched(outlet);
+    struct sv_packet_feed *packet_feed = arg;
+    packet_feed->watched = watched;
+    report_watched(packet_feed);
 }
 
 static void on_key(void *arg)
 {
-    struct sv_outlet *outlet = arg;
-    struct sv_stream *stream = outlet->stream;
+    struct sv_packet_feed *packet_feed = arg;
+    struct sv_stream *stream = packet_feed->stream;
     if (stream->place.phase != SV_IN)
         return;
     json_t *message = sv_do("key", stream);
-    json_object_set_new(message, "encoding", json_integer(outlet->encoding));
+    json_object_set_new(message, "encoding", json_integer(packet_feed->encoding));
     sv_engine_send(stream->place.engine, message);
 }
 
 void sv_feed_watch_all(struct sv_stream *stream)
 {
     for (int i = 0; i < stream->encodings; i++)
-        if (stream->outlet[i].watched)
-            report_watched(&stream->outlet[i]);
+        if (stream->packet_feed[i].watched)
+            report_watched(&stream->packet_feed[i]);
 }
 
 static int open_feeds(struct sv_stream *stream, struct halo_error *err)
 {
     static const struct halo_feed_wishes wishes = {.watched = on_watched, .key = on_key};
     for (int i = 0; i < stream->encodings; i++) {
-        struct sv_outlet *outlet = &stream->outlet[i];
+        struct sv_packet_feed *packet_feed = &stream->packet_feed[i];
         if (!stream->encoding[i].feeds)
             continue;
-        const int code =
-            halo_feed_create(&outlet->feed, stream->sv->loop, &stream->settings, &wishes, outlet);
+        const int code = halo_feed_create(&packet_feed->feed, stream->sv->loop, &stream->settings,
+                                          &wishes, packet_feed);
         if (code < 0)
             return halo_fail(err, code, "stream %s: %s", stream->name, strerror(-code));
     }
@@ -87,7 +87,7 @@ static int open_output(struct sv_stream *stream, int index, struct halo_error *e
     if (halo_output_is_camera(output))
         return sv_camera_open(stream, index, err);
     return halo_viewers_create(&stream->viewers[index], stream->sv->loop,
-                               stream->outlet[stream->of[index]].feed, output, err);
+                               stream->packet_feed[stream->of[index]].feed, output, err);
 }
 
 /* An output that cannot be opened, or whose socket somebody has removed, is tried again later; the
@@ -120,7 +120,7 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
     stream->open = true;
     stream->encodings = halo_encodings(&stream->settings, stream->encoding, stream->of);
     for (int i = 0; i < stream->encodings; i++)
-        stream->outlet[i] = (struct sv_outlet){.stream = stream, .encoding = i};
+        stream->packet_feed[i] = (struct sv_packet_feed){.stream = stream, .encoding = i};
     const int code = open_feeds(stream, err);
     if (code < 0) {
         sv_feed_close(stream, "the stream cannot be served");
@@ -176,19 +176,19 @@ void sv_feed_close(struct sv_stream *stream, const char *why)
         stream->refused[i] = NULL;
     }
     for (int i = 0; i < stream->encodings; i++) {
-        if (stream->outlet[i].feed)
-            halo_feed_destroy(stream->outlet[i].feed, why);
-        stream->outlet[i].feed = NULL;
-        stream->outlet[i].watched = false;
+        if (stream->packet_feed[i].feed)
+            halo_feed_destroy(stream->packet_feed[i].feed, why);
+        stream->packet_feed[i].feed = NULL;
+        stream->packet_feed[i].watched = false;
     }
 }
 
 void sv_feed_forget(struct sv_stream *stream)
 {
     for (int i = 0; stream->open && i < stream->encodings; i++) {
-        sv_ring_empty(&stream->outlet[i]);
-        if (stream->outlet[i].feed)
-            halo_feed_forget(stream->outlet[i].feed);
+        sv_ring_empty(&stream->packet_feed[i]);
+        if (stream->packet_feed[i].feed)
+            halo_feed_forget(stream->packet_feed[i].feed);
     }
     sv_camera_forget(stream);
 }

@@ -217,12 +217,12 @@ static bool take_encoding(struct sv_stream *stream, const json_t *message)
     const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
     if (encoding < 0)
         return false;
-    struct sv_outlet *outlet = &stream->outlet[encoding];
+    struct sv_packet_feed *packet_feed = &stream->packet_feed[encoding];
     char why[600];
     halo_json_text(message, "why", why, sizeof why);
-    if (!strcmp(why, outlet->why))
+    if (!strcmp(why, packet_feed->why))
         return true;
-    snprintf(outlet->why, sizeof outlet->why, "%s", why);
+    snprintf(packet_feed->why, sizeof packet_feed->why, "%s", why);
     if (why[0])
         halo_log(HALO_LOG_ERROR, "stream %s: an encoding failed: %s", stream->name, why);
     else

@@ -59,20 +59,20 @@ static void on_timer(uv_timer_t *timer)
         send_now(s);
 }
 
-int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
+int sv_regions_send(struct sv_stream *stream, int64_t frame_us, json_t *list,
                     struct halo_error *err)
 {
     if (!stream->settings.region_feed.on)
         return halo_fail_usage(err, "stream '%s' has no region_feed in its settings", stream->name);
     int code = halo_regions_read(&regions, list, err);
     if (code == 0)
-        code = halo_region_check(picture_us, regions.update, regions.count, halo_now_ns(), err);
+        code = halo_region_check(frame_us, regions.update, regions.count, halo_now_ns(), err);
     if (code < 0)
         return code;
     if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
     json_t *message = sv_do("regions", stream);
-    json_object_set_new(message, "picture", json_integer((json_int_t)picture_us));
+    json_object_set_new(message, "picture", json_integer((json_int_t)frame_us));
     json_object_set(message, "regions", list);
     if (!stream->regions)
         stream->regions = json_array();
@@ -140,5 +140,5 @@ json_t *sv_regions_status(const struct sv_stream *stream)
                      "regions", (json_int_t)feed->regions, "updates", (json_int_t)feed->updates,
                      "refused", (json_int_t)feed->refused, "age_s",
                      number_or_null(feed->known ? feed->age : -1), "pictures",
-                     (json_int_t)feed->pictures, "pictures_hidden", (json_int_t)feed->whole);
+                     (json_int_t)feed->frames, "pictures_hidden", (json_int_t)feed->whole);
 }

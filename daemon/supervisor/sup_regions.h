@@ -15,7 +15,7 @@ struct sv_stream;
 
 /* Queues an update for the engine. `list` contains the regions as received from the control socket,
  * and is borrowed. Returns 0, or -errno with err filled. */
-int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
+int sv_regions_send(struct sv_stream *stream, int64_t frame_us, json_t *list,
                     struct halo_error *err);
 /* Discards queued updates. Must be called when the stream is not in any engine. */
 void sv_regions_forget(struct sv_stream *stream);

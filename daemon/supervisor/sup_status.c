@@ -84,8 +84,8 @@ static json_t *output_status(const struct sv_stream *stream, int index)
         set_text(to, "why", failed);
     }
     const int encoding = stream->open ? stream->of[index] : -1;
-    if (encoding >= 0 && stream->outlet[encoding].why[0])
-        set_text(to, "encoding_failed", stream->outlet[encoding].why);
+    if (encoding >= 0 && stream->packet_feed[encoding].why[0])
+        set_text(to, "encoding_failed", stream->packet_feed[encoding].why);
     const bool written = halo_output_row(output)->writer == HALO_WRITER_ENGINE;
     if (written && index < stream->stats.outputs)
         add_written(to, &stream->stats.output[index]);
@@ -99,11 +99,11 @@ static int count_viewers(const struct sv_stream *stream, bool *ret_card)
     *ret_card = false;
     for (int i = 0; stream->open && i < stream->encodings; i++) {
         struct halo_feed_stats stats;
-        if (!stream->outlet[i].feed)
+        if (!stream->packet_feed[i].feed)
             continue;
-        halo_feed_stats(stream->outlet[i].feed, &stats);
+        halo_feed_stats(stream->packet_feed[i].feed, &stats);
         count += stats.viewers;
-        *ret_card |= stats.takers > 0 && stats.card;
+        *ret_card |= stats.subscribers > 0 && stats.card;
     }
     return count;
 }
@@ -181,7 +181,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     if (coverage[0].known)
         json_object_set_new(to, "coverage", halo_coverage_write(&coverage[0]));
     json_object_set_new(to, "rendition_coverage", parts);
-    json_object_set_new(to, "leaves", halo_checks_leaves(stream->settings.filters));
+    json_object_set_new(to, "leaves", halo_checks_disclosure(stream->settings.filters));
     for (int i = 0; i < stream->settings.outputs; i++)
         json_array_append_new(outputs, output_status(stream, i));
     json_object_set_new(to, "renditions", renditions);

@@ -82,7 +82,7 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     stream->stats.outputs = 0;       /* or writes its outputs */
     memset(stream->stats.degradation, 0, sizeof stream->stats.degradation);
     for (int i = 0; i < stream->encodings; i++)
-        stream->outlet[i].why[0] = '\0';
+        stream->packet_feed[i].why[0] = '\0';
     sv_degraded_update(stream);
     sv_regions_forget(stream);
     sv_detectors_forget(stream);

@@ -20,7 +20,7 @@ struct halo_supervisor;
 struct halo_viewers;
 struct sv_ring;
 
-struct sv_outlet {
+struct sv_packet_feed {
     struct sv_stream *stream;
     int encoding;
     struct halo_feed *feed; /* NULL: this encoding cannot be viewed */
@@ -43,7 +43,7 @@ struct sv_stream {
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS]; /* for each output, the index of its encoding */
     int encodings;
-    struct sv_outlet outlet[HALO_MAX_ENCODINGS];
+    struct sv_packet_feed packet_feed[HALO_MAX_ENCODINGS];
     struct halo_viewers *viewers[HALO_MAX_OUTPUTS];
     /* The virtual camera of each output (NULL: none). Virtual cameras are kept while the stream is
      * restarted, so they may have been opened with earlier settings. */

@@ -372,7 +372,7 @@ json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, cons
         return NULL;
     json_t *coverage = halo_checks_hides(filters, stream->stats.width, stream->stats.height, err);
     return coverage ? json_pack("{s:o, s:o}", "coverage", coverage, "leaves",
-                                halo_checks_leaves(filters))
+                                halo_checks_disclosure(filters))
                     : NULL;
 }
 
@@ -426,11 +426,11 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
     return 0;
 }
 
-int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
+int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t frame_us,
                             json_t *regions, struct halo_error *err)
 {
     struct sv_stream *stream = sv_stream_find(sv, name, err);
-    return stream ? sv_regions_send(stream, picture_us, regions, err) : -ENOENT;
+    return stream ? sv_regions_send(stream, frame_us, regions, err) : -ENOENT;
 }
 
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level)
@@ -447,6 +447,6 @@ struct halo_feed *halo_supervisor_feed(struct halo_supervisor *sv, const char *n
 {
     struct halo_error ignored = {0};
     struct sv_stream *stream = sv_stream_find(sv, name, &ignored);
-    return stream && stream->open ? stream->outlet[stream->encodings - HALO_VIEWS + view].feed
+    return stream && stream->open ? stream->packet_feed[stream->encodings - HALO_VIEWS + view].feed
                                   : NULL;
 }

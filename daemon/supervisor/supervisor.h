@@ -110,11 +110,11 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
                         struct halo_error *err);
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
                            struct halo_error *err);
-/* Passes on the regions that a detector found in the frame with the timestamp picture_us, in
+/* Passes on the regions that a detector found in the frame with the timestamp frame_us, in
  * microseconds of CLOCK_MONOTONIC. regions is borrowed (regions.h). Returns 0 once the update is
  * queued; if too many updates are queued, only the newest are sent. Returns -EINVAL if the update
  * is invalid or the stream has no region_feed, or -EAGAIN if the stream is not running. */
-int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
+int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t frame_us,
                             json_t *regions, struct halo_error *err);
 /* Applies new settings. Streams whose settings and mask images are the same as those in force are
  * not affected. If `kept` is not NULL, only the stream of this name gets its stored filters: those
@@ -133,7 +133,7 @@ void halo_supervisor_log_level(struct halo_supervisor *sv, int level);
 /* Writes the current status in one line for a service manager, such as "2 streams, 1 filtering on
  * cuda:0, door: no camera". This line changes only when a state changes; it contains no counters
  * that change all the time. */
-void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t size);
+void halo_supervisor_status_text(const struct halo_supervisor *sv, char *ret, size_t size);
 /* Returns whether the daemon can go on without a full restart. The result is false only if every
  * stream that should run is on an engine that has stalled several times in a row in spite of
  * restarts. */
@@ -153,8 +153,8 @@ void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
 /* Returns the feed of one of a stream's encodings for HTTP, or NULL if there is no such stream or
  * its feeds are closed. When the stream's feeds are closed, for example when the stream is stopped
- * or removed, end() is called for each receiver (struct halo_feed_taker), and the feed that was
- * returned becomes invalid. */
+ * or removed, end() is called for each receiver (struct halo_feed_subscriber), and the feed that
+ * was returned becomes invalid. */
 struct halo_feed *halo_supervisor_feed(struct halo_supervisor *sv, const char *name,
                                        enum halo_view view);
 

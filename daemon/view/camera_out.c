@@ -12,7 +12,7 @@
 enum { REJOIN_US = 500000 }; /* after on_error: stop */
 
 struct halo_camera_out {
-    struct halo_feed_taker taker; /* must be first: callbacks cast it to the camera */
+    struct halo_feed_subscriber subscriber; /* must be first: callbacks cast it to the camera */
     struct halo_virtual *device;
     halo_camera_report *reported;
     void *arg;
@@ -24,7 +24,7 @@ struct halo_camera_out {
 
 static void step_out(struct halo_camera_out *out)
 {
-    halo_feed_leave(&out->taker);
+    halo_feed_leave(&out->subscriber);
     halo_virtual_clear(out->device);
     out->left = 0;
 }
@@ -40,30 +40,31 @@ static void watched(void *arg, int format)
 {
     struct halo_camera_out *out = arg;
     struct halo_feed *wanted = format >= 0 ? out->feed[format] : NULL;
-    if (out->taker.feed && out->taker.feed != wanted)
+    if (out->subscriber.feed && out->subscriber.feed != wanted)
         step_out(out);
-    if (wanted && !out->taker.feed && halo_now_us() - out->left >= REJOIN_US)
-        halo_feed_join(wanted, &out->taker);
+    if (wanted && !out->subscriber.feed && halo_now_us() - out->left >= REJOIN_US)
+        halo_feed_join(wanted, &out->subscriber);
 }
 
 static const struct halo_virtual_events events = {.reported = reported, .watched = watched};
 
-static void taker_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void subscriber_begin(struct halo_feed_subscriber *subscriber,
+                             const struct halo_encoding_parameters *begin)
 {
-    struct halo_camera_out *out = (struct halo_camera_out *)taker;
+    struct halo_camera_out *out = (struct halo_camera_out *)subscriber;
     halo_virtual_card(out->device, begin->card);
 }
 
-static void taker_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void subscriber_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    struct halo_camera_out *out = (struct halo_camera_out *)taker;
+    struct halo_camera_out *out = (struct halo_camera_out *)subscriber;
     if (pkt->stream_index == 0)
-        halo_virtual_put(out->device, pkt, pkt->pts + halo_feed_origin(taker->feed));
+        halo_virtual_put(out->device, pkt, pkt->pts + halo_feed_origin(subscriber->feed));
 }
 
-static void taker_end(struct halo_feed_taker *taker, const char *why)
+static void subscriber_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
-    struct halo_camera_out *out = (struct halo_camera_out *)taker;
+    struct halo_camera_out *out = (struct halo_camera_out *)subscriber;
     (void)why;
     step_out(out);
     out->left = halo_now_us();
@@ -93,8 +94,8 @@ int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
     struct halo_camera_out *out = calloc(1, sizeof *out);
     if (!out)
         return halo_fail(err, -ENOMEM, "out of memory");
-    out->taker =
-        (struct halo_feed_taker){.begin = taker_begin, .packet = taker_packet, .end = taker_end};
+    out->subscriber = (struct halo_feed_subscriber){
+        .begin = subscriber_begin, .packet = subscriber_packet, .end = subscriber_end};
     out->reported = report;
     out->arg = arg;
     const int code = halo_virtual_create(&out->device, loop, output, &events, out, err);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Feeds: the times of packets, cards during silence, and takers (feed.h). */
+ * Feeds: the times of packets, cards during silence, and subscribers (feed.h). */
 #include "daemon/view/feed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "config/base/log.h"
-#include "daemon/view/takers.h"
+#include "daemon/view/subscribers.h"
 #include "kernels/clock.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 #include "pipeline/output/packet_ring.h"
 
 enum {
     CARD_MS = 500,        /* between cards */
-    HURRY_MS = 10,        /* between cards for new takers ... */
+    HURRY_MS = 10,        /* between cards for new subscribers ... */
     HURRY_US = 2500000,   /* ... for this long; FFmpeg analyses 7 s of frames of MPEG-TS */
     KEY_MS = 500,         /* between requests for a keyframe */
-    STOP_MS = 5000,       /* on_error: stop, for takers that have not received anything yet */
+    STOP_MS = 5000,       /* on_error: stop, for subscribers that have not received anything yet */
     MAX_AHEAD = 10 << 20, /* us from a frame's decoding time to its presentation time */
     /* us that an unencoded frame may be behind the last time sent, and be dropped */
     MAX_LATE = 10 << 20,
@@ -37,18 +37,18 @@ struct halo_feed {
     void *arg;
     enum halo_on_error on_error;
     int64_t last_for; /* us */
-    struct halo_takers takers;
-    struct halo_live_begin *begin; /* present parameters; NULL: nothing has begun */
-    AVPacket *last_key;            /* on_error: last; empty if there is none */
-    AVPacket *said;                /* the engine's present card; empty if there is none */
-    int64_t origin;                /* us of CLOCK_MONOTONIC */
-    int64_t line[STREAMS];         /* the last dts sent, for each stream; -1: none yet */
-    int64_t shift;                 /* added to the engine's times, after origin is subtracted */
-    int64_t behind;                /* us from a packet's time to its arrival */
+    struct halo_subscribers subscribers;
+    struct halo_encoding_parameters *begin; /* present parameters; NULL: nothing has begun */
+    AVPacket *last_key;                     /* on_error: last; empty if there is none */
+    AVPacket *said;                         /* the engine's present card; empty if there is none */
+    int64_t origin;                         /* us of CLOCK_MONOTONIC */
+    int64_t line[STREAMS];                  /* the last dts sent, for each stream; -1: none yet */
+    int64_t shift;      /* added to the engine's times, after origin is subtracted */
+    int64_t behind;     /* us from a packet's time to its arrival */
     int64_t late_since; /* since when unencoded frames have been dropped; 0: they have not */
-    int64_t came;       /* when the last usable frame or card arrived, or the first taker joined */
-    int64_t card_since, card_at, key_asked; /* card_at: of the last card for all takers */
-    int64_t newest; /* when the last taker joined that has not received a frame yet */
+    int64_t came; /* when the last usable frame or card arrived, or the first subscriber joined */
+    int64_t card_since, card_at, key_asked; /* card_at: of the last card for all subscribers */
+    int64_t newest; /* when the last subscriber joined that has not received a frame yet */
     bool needs_key; /* packets from the engine are ignored until its next keyframe */
     struct halo_feed_stats stats;
 };
@@ -58,8 +58,8 @@ int64_t halo_feed_origin(const struct halo_feed *feed)
     return feed->origin;
 }
 
-/* Requests a keyframe: at once for a new taker, now and then for one that still waits. The engine
- * decides how often it makes one. */
+/* Requests a keyframe: at once for a new subscriber, now and then for one that still waits. The
+ * engine decides how often it makes one. */
 static void ask_key(struct halo_feed *feed, bool at_once)
 {
     const int64_t at = halo_now_us();
@@ -74,7 +74,7 @@ static void ask_key(struct halo_feed *feed, bool at_once)
 /* The card to show now; NULL: none is possible. */
 static const AVPacket *choose_card(const struct halo_feed *feed)
 {
-    const struct halo_live_begin *begin = feed->begin;
+    const struct halo_encoding_parameters *begin = feed->begin;
     if (feed->said->data)
         return feed->said;
     if (feed->on_error == HALO_ON_ERROR_LAST && feed->last_key->data &&
@@ -85,9 +85,11 @@ static const AVPacket *choose_card(const struct halo_feed *feed)
     return begin->card ? begin->card : begin->solid;
 }
 
-/* Sends the card to one taker, or (NULL) to all that began at `since` or later. Its time is as far
- * behind the clock as the frames were, so that these can continue after it with their own times. */
-static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int64_t since)
+/* Sends the card to one subscriber, or (NULL) to all that began at `since` or later. Its time is as
+ * far behind the clock as the frames were, so that these can continue after it with their own
+ * times. */
+static void send_card(struct halo_feed *feed, struct halo_feed_subscriber *subscriber,
+                      int64_t since)
 {
     const AVPacket *card = choose_card(feed);
     AVPacket *out = card ? av_packet_clone(card) : NULL;
@@ -103,10 +105,10 @@ static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int
     out->time_base = AV_TIME_BASE_Q;
     feed->needs_key = true;
     feed->stats.cards++;
-    if (taker)
-        halo_taker_give(taker, out);
+    if (subscriber)
+        halo_subscriber_give(subscriber, out);
     else
-        halo_takers_give_new(&feed->takers, since, out);
+        halo_subscribers_give_new(&feed->subscribers, since, out);
     av_packet_free(&out);
 }
 
@@ -117,14 +119,14 @@ static void set_timer(struct halo_feed *feed, int64_t ms)
     uv_timer_start(&feed->timer, check, (uint64_t)ms, 0);
 }
 
-/* on_error: stop. A taker that has received nothing may have joined before the engine could
+/* on_error: stop. A subscriber that has received nothing may have joined before the engine could
  * begin. */
 static void stop(struct halo_feed *feed, int64_t silent_ms)
 {
     const bool patient = silent_ms < STOP_MS;
-    halo_takers_end(&feed->takers, patient, halo_feed_leave,
-                    "no filtered frame arrived, and on_error is stop");
-    if (feed->takers.count)
+    halo_subscribers_end(&feed->subscribers, patient, halo_feed_leave,
+                         "no filtered frame arrived, and on_error is stop");
+    if (feed->subscribers.count)
         set_timer(feed, patient ? STOP_MS - silent_ms : CARD_MS);
 }
 
@@ -151,13 +153,13 @@ static void set_card_timer(struct halo_feed *feed, int64_t ms)
     set_timer(feed, hurries(feed) && HURRY_MS < ms ? HURRY_MS : ms);
 }
 
-/* The silence may have lasted long enough by now, or new takers need more cards. */
+/* The silence may have lasted long enough by now, or new subscribers need more cards. */
 static void check(uv_timer_t *timer)
 {
     struct halo_feed *feed = timer->data;
     const int64_t patience = patience_of(feed);
     const int64_t now = halo_now_us(), silent_ms = (now - feed->came) / 1000;
-    if (!feed->takers.count || !feed->begin)
+    if (!feed->subscribers.count || !feed->begin)
         return;
     const int64_t left_ms = FFMAX(patience - silent_ms, CARD_MS - (now - feed->card_at) / 1000);
     if (left_ms > 0) {
@@ -182,11 +184,11 @@ static void check(uv_timer_t *timer)
 /* ---- from the engine ---- */
 
 /* Takes ownership of begin. */
-static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
+static void renew(struct halo_feed *feed, struct halo_encoding_parameters *begin)
 {
-    struct halo_live_begin *old = feed->begin;
-    const bool same = old && halo_begin_is_same(old->video, begin->video) &&
-                      halo_begin_is_same(old->audio, begin->audio);
+    struct halo_encoding_parameters *old = feed->begin;
+    const bool same = old && halo_parameters_are_same(old->video, begin->video) &&
+                      halo_parameters_are_same(old->audio, begin->audio);
     feed->begin = begin;
     feed->needs_key = true;
     if (!old)
@@ -195,16 +197,16 @@ static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
         av_packet_unref(feed->said);
         av_packet_unref(feed->last_key);
         feed->newest = halo_now_us();
-        halo_takers_begin(&feed->takers, begin);
-        if (feed->takers.count)
+        halo_subscribers_begin(&feed->subscribers, begin);
+        if (feed->subscribers.count)
             set_timer(feed, 0);
     }
     halo_begin_destroy(old);
 }
 
-void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin)
+void halo_feed_begin(struct halo_feed *feed, const struct halo_encoding_parameters *begin)
 {
-    struct halo_live_begin *copy = begin->video ? halo_begin_copy(begin) : NULL;
+    struct halo_encoding_parameters *copy = begin->video ? halo_parameters_copy(begin) : NULL;
     if (copy)
         renew(feed, copy);
     else
@@ -259,16 +261,16 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
 }
 
 /* A usable frame has arrived: the silence is over. */
-static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
+static void note_frame(struct halo_feed *feed, const AVPacket *pkt)
 {
     feed->came = halo_now_us();
     feed->behind = feed->came - feed->origin - pkt->dts;
     feed->needs_key = false;
-    for (struct halo_feed_taker *t = feed->takers.first; t; t = t->next)
+    for (struct halo_feed_subscriber *t = feed->subscribers.first; t; t = t->next)
         t->since = NEVER;
     feed->newest = NEVER;
     av_packet_unref(feed->said);
-    if (feed->stats.card && feed->takers.count)
+    if (feed->stats.card && feed->subscribers.count)
         set_timer(feed, HALO_FEED_SILENCE_MS);
     feed->stats.card = false;
     if (feed->on_error == HALO_ON_ERROR_LAST && (pkt->flags & AV_PKT_FLAG_KEY)) {
@@ -288,7 +290,7 @@ static void note_card(struct halo_feed *feed, const AVPacket *pkt)
         feed->card_since = feed->came;
     feed->stats.card = true;
     feed->stats.cards++;
-    if (feed->takers.count)
+    if (feed->subscribers.count)
         set_card_timer(feed, patience_of(feed));
 }
 
@@ -305,7 +307,7 @@ static bool is_wanted(struct halo_feed *feed, const AVPacket *pkt)
         return false;
     if (!video && (pkt->stream_index != 1 || !feed->begin->audio))
         return false;
-    if (feed->needs_key && video && !key && feed->takers.count)
+    if (feed->needs_key && video && !key && feed->subscribers.count)
         ask_key(feed, false);
     return !feed->needs_key || (video && key);
 }
@@ -321,9 +323,9 @@ void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt)
         } else {
             out->flags &= ~HALO_PACKET_CARD;
             if (pkt->stream_index == 0)
-                note_picture(feed, out);
+                note_frame(feed, out);
         }
-        if (halo_takers_give(&feed->takers, out) > 0)
+        if (halo_subscribers_give(&feed->subscribers, out) > 0)
             ask_key(feed, false);
     } else {
         feed->stats.late++;
@@ -337,10 +339,10 @@ void halo_feed_forget(struct halo_feed *feed)
     av_packet_unref(feed->last_key);
 }
 
-/* ---- takers ---- */
+/* ---- subscribers ---- */
 
-/* The first taker has joined: the engine starts to encode only now, and gets the time of a silence
- * for it. */
+/* The first subscriber has joined: the engine starts to encode only now, and gets the time of a
+ * silence for it. */
 static void wake(struct halo_feed *feed)
 {
     feed->came = halo_now_us();
@@ -351,22 +353,22 @@ static void wake(struct halo_feed *feed)
     feed->wishes->watched(feed->arg, true);
 }
 
-void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker)
+void halo_feed_join(struct halo_feed *feed, struct halo_feed_subscriber *subscriber)
 {
-    taker->feed = feed;
-    taker->begun = taker->keyed = false;
-    taker->since = feed->newest = halo_now_us();
-    halo_takers_add(&feed->takers, taker);
-    if (feed->takers.count == 1)
+    subscriber->feed = feed;
+    subscriber->begun = subscriber->keyed = false;
+    subscriber->since = feed->newest = halo_now_us();
+    halo_subscribers_add(&feed->subscribers, subscriber);
+    if (feed->subscribers.count == 1)
         wake(feed);
     if (feed->begin) {
-        taker->begun = true;
-        taker->begin(taker, feed->begin);
-        if (feed->takers.first != taker)
+        subscriber->begun = true;
+        subscriber->begin(subscriber, feed->begin);
+        if (feed->subscribers.first != subscriber)
             return; /* it has left */
     }
     if (feed->stats.card) {
-        send_card(feed, taker, INT64_MIN);
+        send_card(feed, subscriber, INT64_MIN);
         /* The others wait for the next card no longer than before. */
         set_card_timer(feed, FFMAX(CARD_MS - (halo_now_us() - feed->card_at) / 1000, 0));
     } else {
@@ -374,14 +376,14 @@ void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker)
     }
 }
 
-void halo_feed_leave(struct halo_feed_taker *taker)
+void halo_feed_leave(struct halo_feed_subscriber *subscriber)
 {
-    struct halo_feed *feed = taker->feed;
+    struct halo_feed *feed = subscriber->feed;
     if (!feed)
         return;
-    taker->feed = NULL;
-    halo_takers_remove(&feed->takers, taker);
-    if (feed->takers.count)
+    subscriber->feed = NULL;
+    halo_subscribers_remove(&feed->subscribers, subscriber);
+    if (feed->subscribers.count)
         return;
     uv_timer_stop(&feed->timer);
     feed->wishes->watched(feed->arg, false);
@@ -430,14 +432,14 @@ void halo_feed_destroy(struct halo_feed *feed, const char *why)
 {
     if (!feed)
         return;
-    halo_takers_end(&feed->takers, false, halo_feed_leave, why);
+    halo_subscribers_end(&feed->subscribers, false, halo_feed_leave, why);
     uv_close((uv_handle_t *)&feed->timer, timer_closed);
 }
 
 void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret)
 {
     *ret = feed->stats;
-    ret->takers = feed->takers.count;
-    for (const struct halo_feed_taker *t = feed->takers.first; t; t = t->next)
+    ret->subscribers = feed->subscribers.count;
+    for (const struct halo_feed_subscriber *t = feed->subscribers.first; t; t = t->next)
         ret->viewers += !t->counted;
 }

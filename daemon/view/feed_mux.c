@@ -25,7 +25,7 @@ struct halo_feed_mux {
     halo_feed_mux_write *write;
     void *arg;
     AVFormatContext *format; /* NULL until the first keyframe */
-    struct halo_live_begin *begin;
+    struct halo_encoding_parameters *begin;
     AVPacket *work;
     const AVPacket *current; /* the packet being muxed: large pieces of it are shared */
     int64_t base;            /* us of the feed: time 0 */
@@ -165,12 +165,12 @@ static int fail_av(const struct halo_feed_mux *mux, struct halo_error *err, int 
 }
 
 /* MPEG-TS can signal new parameters in its packets if the codecs do not change. */
-static int go_on(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
+static int go_on(struct halo_feed_mux *mux, const struct halo_encoding_parameters *begin,
                  struct halo_error *err)
 {
-    const struct halo_live_begin *old = mux->begin;
+    const struct halo_encoding_parameters *old = mux->begin;
     if (mux->set.rigid || old->video->codec_id != begin->video->codec_id ||
-        !halo_begin_is_same(old->audio, begin->audio))
+        !halo_parameters_are_same(old->audio, begin->audio))
         return halo_fail(err, -EPIPE,
                          "the stream's parameters changed, which %s cannot signal: reconnect",
                          mux->set.muxer);
@@ -179,7 +179,7 @@ static int go_on(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
     return code < 0 ? fail_av(mux, err, code) : 0;
 }
 
-int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
+int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_encoding_parameters *begin,
                         struct halo_error *err)
 {
     const int code = mux->format ? go_on(mux, begin, err) : 0;
@@ -189,7 +189,7 @@ int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_live_begin 
     if (halo_container_check(container, "the socket", begin->video, err) < 0 ||
         halo_container_check(container, "the socket", begin->audio, err) < 0)
         return -ENOTSUP;
-    struct halo_live_begin *copy = halo_begin_copy(begin);
+    struct halo_encoding_parameters *copy = halo_parameters_copy(begin);
     if (!copy)
         return halo_fail(err, -ENOMEM, "out of memory");
     halo_begin_destroy(mux->begin);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "config/base/error.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 struct halo_feed_mux;
 
@@ -34,7 +34,7 @@ void halo_feed_mux_destroy(struct halo_feed_mux *mux); /* NULL is ignored */
 
 /* Sets the parameters of the packets that follow. Returns 0, or, with err filled, -EPIPE if the
  * container cannot signal them, -ENOTSUP if it cannot hold them, or another -errno. */
-int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
+int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_encoding_parameters *begin,
                         struct halo_error *err);
 /* Writes the header, if it is not written yet; key is the keyframe with which the muxer begins.
  * Returns 0, or -errno with err filled. */

@@ -98,7 +98,7 @@ static int matrix_of(const AVCodecParameters *par)
     }
 }
 
-static void write_caps(struct halo_frames *frames, const struct halo_live_begin *begin,
+static void write_caps(struct halo_frames *frames, const struct halo_encoding_parameters *begin,
                        const char *name)
 {
     const AVCodecParameters *par = begin->video;
@@ -169,7 +169,7 @@ void halo_frames_trim(struct halo_frames *frames)
         drop_slot(frames, &frames->slot[i]);
 }
 
-int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *begin,
+int halo_frames_begin(struct halo_frames *frames, const struct halo_encoding_parameters *begin,
                       struct halo_error *err)
 {
     const AVCodecParameters *par = begin->video;
@@ -245,7 +245,7 @@ static struct slot *choose_slot(struct halo_frames *frames)
     return empty ? empty : oldest;
 }
 
-static int copy_picture(struct halo_frames *frames, const AVPacket *pkt)
+static int copy_frame(struct halo_frames *frames, const AVPacket *pkt)
 {
     frames->present = NULL;
     struct slot *slot = choose_slot(frames);
@@ -271,7 +271,7 @@ int halo_frames_take(struct halo_frames *frames, const AVPacket *pkt, uint64_t *
     if (!frames->size || (size_t)pkt->size != frames->packed)
         return -EINVAL;
     if (!frames->present || frames->present_dts != pkt->dts) {
-        const int code = copy_picture(frames, pkt);
+        const int code = copy_frame(frames, pkt);
         if (code < 0)
             return code;
     }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "config/base/error.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 struct halo_frames;
 
@@ -22,7 +22,7 @@ void halo_frames_destroy(struct halo_frames *frames);
 /* Sets the format of the frames that follow. Returns 0, or fills err and returns -EINVAL (the
  * encoding is not raw, or the size or layout is unsupported) or -ENOTSUP (GStreamer has no such
  * format). */
-int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *begin,
+int halo_frames_begin(struct halo_frames *frames, const struct halo_encoding_parameters *begin,
                       struct halo_error *err);
 const char *halo_frames_caps(const struct halo_frames *frames);
 size_t halo_frames_size(const struct halo_frames *frames); /* bytes of a frame */

@@ -28,7 +28,7 @@ struct halo_viewers_shared {
  * viewer is closed; err then holds the reason. None of these functions blocks. */
 struct halo_viewer_ops {
     int (*open)(struct halo_viewer *viewer);
-    int (*begin)(struct halo_viewer *viewer, const struct halo_live_begin *begin,
+    int (*begin)(struct halo_viewer *viewer, const struct halo_encoding_parameters *begin,
                  struct halo_error *err);
     int (*packet)(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err);
     /* Sends queued data, as much as the socket accepts. */
@@ -44,7 +44,7 @@ struct halo_viewer_ops {
 extern const struct halo_viewer_ops halo_viewer_mux, halo_viewer_frames;
 
 struct halo_viewer {
-    struct halo_feed_taker taker; /* must be first: callbacks cast it to the viewer */
+    struct halo_feed_subscriber subscriber; /* must be first: callbacks cast it to the viewer */
     struct halo_viewers *viewers;
     struct halo_viewers_shared *shared;
     const struct halo_viewer_ops *ops;

@@ -77,7 +77,7 @@ static int send_caps(struct halo_viewer *viewer)
     return code;
 }
 
-static int frames_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
+static int frames_begin(struct halo_viewer *viewer, const struct halo_encoding_parameters *begin,
                         struct halo_error *err)
 {
     if (!viewer->shared->frames)
@@ -92,7 +92,7 @@ static int frames_begin(struct halo_viewer *viewer, const struct halo_live_begin
     return code < 0 ? halo_fail(err, code, "%s", strerror(-code)) : 0;
 }
 
-static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
+static int send_frame(struct halo_viewer *viewer, const AVPacket *pkt)
 {
     struct taking *taking = viewer->own;
     struct halo_frames *frames = viewer->shared->frames;
@@ -129,7 +129,7 @@ static int frames_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct
         return 0;
     int status = taking->needs_caps ? send_caps(viewer) : 0;
     if (status == 0)
-        status = taking->count < HELD ? send_picture(viewer, pkt) : -EAGAIN;
+        status = taking->count < HELD ? send_frame(viewer, pkt) : -EAGAIN;
     halo_viewer_waits(viewer, status == -EAGAIN, false);
     if (status == -EAGAIN)
         viewer->shared->dropped++;

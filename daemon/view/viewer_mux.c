@@ -154,7 +154,7 @@ static int bytes_send(struct halo_bytes *bytes, int fd)
 
 enum {
     LEAST_LIMIT = 4 << 20, /* bytes that may be queued */
-    PICTURES = 3,          /* unencoded frames that may be queued, if that is more */
+    FRAMES = 3,            /* unencoded frames that may be queued, if that is more */
 };
 
 struct queue {
@@ -190,7 +190,7 @@ static void remember(struct halo_viewer *viewer, int code, const struct halo_err
     snprintf(viewer->shared->why, sizeof viewer->shared->why, "%s", code < 0 ? err->text : "");
 }
 
-static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
+static int mux_begin(struct halo_viewer *viewer, const struct halo_encoding_parameters *begin,
                      struct halo_error *err)
 {
     struct queue *queue = viewer->own;
@@ -201,13 +201,12 @@ static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *b
             remember(viewer, code, err);
         return code;
     }
-    const int picture =
-        video->codec_id == AV_CODEC_ID_RAWVIDEO
-            ? av_image_get_buffer_size(video->format, video->width, video->height, 1)
-            : 0;
+    const int frame = video->codec_id == AV_CODEC_ID_RAWVIDEO
+                          ? av_image_get_buffer_size(video->format, video->width, video->height, 1)
+                          : 0;
     queue->limit = LEAST_LIMIT;
-    if (picture > LEAST_LIMIT / PICTURES)
-        queue->limit = (size_t)picture * PICTURES + LEAST_LIMIT / PICTURES;
+    if (frame > LEAST_LIMIT / FRAMES)
+        queue->limit = (size_t)frame * FRAMES + LEAST_LIMIT / FRAMES;
     return 0;
 }
 

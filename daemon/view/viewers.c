@@ -70,7 +70,7 @@ static void remove_viewer(struct halo_viewer *viewer, const char *why)
     while (*at != viewer)
         at = &(*at)->next;
     *at = viewer->next;
-    halo_feed_leave(&viewer->taker);
+    halo_feed_leave(&viewer->subscriber);
     uv_close((uv_handle_t *)&viewer->poll, viewer_closed);
     close(viewer->fd);
     if (--viewers->count > 0)
@@ -143,25 +143,26 @@ static void polled(uv_poll_t *poll, int status, int events)
 
 /* ---- from the feed ---- */
 
-static void taker_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void subscriber_begin(struct halo_feed_subscriber *subscriber,
+                             const struct halo_encoding_parameters *begin)
 {
-    struct halo_viewer *viewer = (struct halo_viewer *)taker;
+    struct halo_viewer *viewer = (struct halo_viewer *)subscriber;
     struct halo_error err = {0};
     const int code = viewer->ops->begin(viewer, begin, &err);
     viewer->viewers->ended += code < 0;
     settle(viewer, code, &err);
 }
 
-static void taker_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void subscriber_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    struct halo_viewer *viewer = (struct halo_viewer *)taker;
+    struct halo_viewer *viewer = (struct halo_viewer *)subscriber;
     struct halo_error err = {0};
     settle(viewer, viewer->ops->packet(viewer, pkt, &err), &err);
 }
 
-static void taker_end(struct halo_feed_taker *taker, const char *why)
+static void subscriber_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
-    struct halo_viewer *viewer = (struct halo_viewer *)taker;
+    struct halo_viewer *viewer = (struct halo_viewer *)subscriber;
     viewer->ops->end(viewer);
     remove_viewer(viewer, why);
 }
@@ -218,8 +219,8 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     if (!viewer)
         return -ENOMEM;
     const int size = SEND_BUFFER, on = 1;
-    viewer->taker =
-        (struct halo_feed_taker){.begin = taker_begin, .packet = taker_packet, .end = taker_end};
+    viewer->subscriber = (struct halo_feed_subscriber){
+        .begin = subscriber_begin, .packet = subscriber_packet, .end = subscriber_end};
     viewer->viewers = viewers;
     viewer->shared = &viewers->shared;
     viewer->ops = viewers->ops;
@@ -243,7 +244,7 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     if (viewers->count++ == 0)
         uv_timer_start(&viewers->timer, check, LOOK_MS, LOOK_MS);
     set_events(viewer);
-    halo_feed_join(viewers->feed, &viewer->taker);
+    halo_feed_join(viewers->feed, &viewer->subscriber);
     return 0;
 }
 
@@ -357,7 +358,7 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
         return;
     for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
         next = viewer->next;
-        taker_end(&viewer->taker, why);
+        subscriber_end(&viewer->subscriber, why);
     }
     uv_close((uv_handle_t *)&viewers->poll, own_closed);
     uv_close((uv_handle_t *)&viewers->timer, own_closed);

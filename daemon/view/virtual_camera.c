@@ -37,16 +37,16 @@ struct halo_virtual {
     struct halo_virtual_need need;
     int64_t lost; /* ns: when it was lost or could not be opened */
 
-    AVPacket *picture; /* the newest frame; empty: none */
-    AVPacket *card;    /* for compressed formats: shown while there is no frame; empty: none */
-    uint8_t *gray;     /* NULL: the format is compressed, or nothing was written yet */
+    AVPacket *frame; /* the newest frame; empty: none */
+    AVPacket *card;  /* for compressed formats: shown while there is no frame; empty: none */
+    uint8_t *gray;   /* NULL: the format is compressed, or nothing was written yet */
     size_t gray_size;
-    bool fresh;    /* picture has not been written yet */
+    bool fresh;    /* frame has not been written yet */
     int64_t taken; /* us: its time; 0: not needed */
     int forgotten; /* timer turns still to wait */
 
     struct halo_pace pace;
-    int64_t pictures, repeated, dropped, opened, failures;
+    int64_t frames, repeated, dropped, opened, failures;
     struct halo_histogram delay; /* ns */
 };
 
@@ -73,7 +73,7 @@ static void report_watched(struct halo_virtual *v, int format)
 
 void halo_virtual_clear(struct halo_virtual *v)
 {
-    av_packet_unref(v->picture);
+    av_packet_unref(v->frame);
     v->fresh = false;
     halo_pace_loosen(&v->pace);
 }
@@ -151,14 +151,14 @@ static const uint8_t *gray_of(struct halo_virtual *v)
 
 static void write_one(struct halo_virtual *v)
 {
-    const AVPacket *pkt = v->picture->data ? v->picture : v->card;
+    const AVPacket *pkt = v->frame->data ? v->frame : v->card;
     const void *data = pkt->data ? pkt->data : gray_of(v);
     const size_t size = pkt->data ? (size_t)pkt->size : v->gray_size;
     const int64_t taken = v->fresh && v->taken ? v->taken * 1000 : halo_now_ns();
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
     struct halo_error err = {0};
     halo_pace_note(&v->pace, halo_now_ns(), v->fresh);
-    if (v->forgotten > 0 && !v->picture->data) {
+    if (v->forgotten > 0 && !v->frame->data) {
         v->forgotten--;
         return;
     }
@@ -167,7 +167,7 @@ static void write_one(struct halo_virtual *v)
     const int code = v->kind->write(v->device, data, size, taken, &trouble, &err);
     if (code == 0) {
         report(v, HALO_V4L2_FINE, ""); /* not earlier: some devices can be opened but not written */
-        v->pictures++;
+        v->frames++;
         v->repeated += !v->fresh;
         if (v->fresh && v->taken)
             halo_histogram_add(&v->delay, halo_now_ns() - v->taken * 1000);
@@ -249,11 +249,11 @@ void halo_virtual_card(struct halo_virtual *v, const AVPacket *card)
         av_packet_ref(v->card, card); /* a failure leaves it empty */
 }
 
-void halo_virtual_put(struct halo_virtual *v, const AVPacket *picture, int64_t taken)
+void halo_virtual_put(struct halo_virtual *v, const AVPacket *frame, int64_t taken)
 {
     v->dropped += v->fresh;
-    av_packet_unref(v->picture);
-    if (av_packet_ref(v->picture, picture) < 0)
+    av_packet_unref(v->frame);
+    if (av_packet_ref(v->frame, frame) < 0)
         return;
     v->fresh = true;
     v->taken = taken;
@@ -277,7 +277,7 @@ static void release(uv_handle_t *handle)
         return;
     if (v->folder >= 0)
         close(v->folder);
-    av_packet_free(&v->picture);
+    av_packet_free(&v->frame);
     av_packet_free(&v->card);
     if (v->kind)
         v->kind->destroy(v->device);
@@ -306,9 +306,9 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     v->handles = 1; /* so that release() below frees v */
     v->kind =
         output->kind == HALO_OUTPUT_PIPEWIRE ? &halo_virtual_pipewire : &halo_virtual_loopback;
-    v->picture = av_packet_alloc();
+    v->frame = av_packet_alloc();
     v->card = av_packet_alloc();
-    int code = v->picture && v->card ? v->kind->create(&v->device, output) : -ENOMEM;
+    int code = v->frame && v->card ? v->kind->create(&v->device, output) : -ENOMEM;
     if (code == 0)
         v->kind->look(v->device, &v->need);
     if (code == 0)
@@ -367,7 +367,7 @@ json_t *halo_virtual_status(const struct halo_virtual *v)
     const char *state = v->open ? "writing" : halo_v4l2_states[v->trouble].name;
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "state",
                      v->open || v->trouble ? state : "starting", "why", v->open ? "" : v->why,
-                     "pictures", (json_int_t)v->pictures, "repeated", (json_int_t)v->repeated,
+                     "pictures", (json_int_t)v->frames, "repeated", (json_int_t)v->repeated,
                      "dropped_packets", (json_int_t)v->dropped, "opened", (json_int_t)v->opened,
                      "failures", (json_int_t)v->failures, "delay_ms",
                      json_pack("{s:f, s:f}", "p50",

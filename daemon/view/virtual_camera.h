@@ -49,7 +49,7 @@ bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_s
 /* Sets the frame to show from now on, in the device's pixel format or as an image in its compressed
  * format, and keeps a reference to it. taken is the frame's timestamp in us of CLOCK_MONOTONIC; if
  * it is 0, the frame is not included in the measured delay. */
-void halo_virtual_put(struct halo_virtual *v, const AVPacket *picture, int64_t taken);
+void halo_virtual_put(struct halo_virtual *v, const AVPacket *frame, int64_t taken);
 /* For compressed formats: sets the image to write while there is no frame. If card is NULL, nothing
  * is written while there is no frame. */
 void halo_virtual_card(struct halo_virtual *v, const AVPacket *card);
@@ -71,7 +71,7 @@ enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v);
 const struct halo_histogram *halo_virtual_delay(const struct halo_virtual *v);
 
 /* Returns a new reference to an object, or NULL if out of memory. The object's fields are "state",
- * "why", "pictures" (the number of frames written), "repeated" (how many of these were written
+ * "why", "frames" (the number of frames written), "repeated" (how many of these were written
  * because no new frame had arrived), "dropped_packets" (frames replaced by newer ones or not
  * accepted by the device), "opened", "failures", "delay_ms" ({"p50", "p99"}), and "readers" (true,
  * false, or null if unknown). */

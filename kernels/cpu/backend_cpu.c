@@ -252,10 +252,10 @@ static int band_count(const struct call *call, const struct halo_job *job)
 }
 
 /* The first row of band number `piece`. Bands contain whole blocks, so some may be empty. */
-static int first_row(const struct halo_job *job, int piece, int bands)
+static int first_row(const struct halo_job *job, int task, int bands)
 {
     const int64_t height = job->dst.height;
-    const int y = (int)(height * piece / bands);
+    const int y = (int)(height * task / bands);
     if (job->conv->kind != HALO_CONV_PIXELIZE)
         return y;
     const int block = job->conv->block_h;
@@ -263,15 +263,15 @@ static int first_row(const struct halo_job *job, int piece, int bands)
     return up < job->dst.height ? up : job->dst.height;
 }
 
-static int run_band(void *arg, int piece, int number)
+static int run_band(void *arg, int task, int number)
 {
     const struct call *call = arg;
     struct worker *w = &call->cpu->workers[number];
     for (int i = 0; i < call->count; i++) {
         const struct halo_job *job = &call->jobs[i];
         const int bands = band_count(call, job);
-        if (piece < bands) {
-            const int y0 = first_row(job, piece, bands), y1 = first_row(job, piece + 1, bands);
+        if (task < bands) {
+            const int y0 = first_row(job, task, bands), y1 = first_row(job, task + 1, bands);
             if (y0 >= y1)
                 return 0;
             const struct halo_cpu_strategy *s =
@@ -280,7 +280,7 @@ static int run_band(void *arg, int piece, int number)
                 return cpu_region_band(s, job, y0, y1, &w->scratch, &w->row);
             return s->band(job, y0, y1, &w->scratch);
         }
-        piece -= bands;
+        task -= bands;
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Mattes on the CPU (kernels/matte.h): DRAW. Most cells of the grid, which lie between four nodes,
- * have the same weight everywhere, whatever the picture is. Only the others are computed pixel by
+ * have the same weight everywhere, whatever the frame is. Only the others are computed pixel by
  * pixel. */
 #include "kernels/cpu/matte.h"
 

@@ -34,13 +34,13 @@ struct halo_pool {
 };
 
 /* Takes and runs pieces until none is left; called with the mutex held. */
-static void take_pieces(struct halo_pool *pool, int number)
+static void take_tasks(struct halo_pool *pool, int number)
 {
     while (pool->next < pool->count) {
-        const int piece = pool->next++;
+        const int task = pool->next++;
         pool->busy++;
         pthread_mutex_unlock(&pool->mutex);
-        const int error = pool->fn(pool->arg, piece, number);
+        const int error = pool->fn(pool->arg, task, number);
         pthread_mutex_lock(&pool->mutex);
         if (error && !pool->error) {
             pool->error = error;
@@ -56,7 +56,7 @@ static void *work(void *arg)
     struct halo_pool *pool = w->pool;
     pthread_mutex_lock(&pool->mutex);
     while (!pool->stop) {
-        take_pieces(pool, w->number);
+        take_tasks(pool, w->number);
         if (pool->busy == 0)
             pthread_cond_signal(&pool->done);
         pthread_cond_wait(&pool->work, &pool->mutex);
@@ -126,7 +126,7 @@ int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count
     pool->count = count;
     if (count > 1)
         pthread_cond_broadcast(&pool->work);
-    take_pieces(pool, 0);
+    take_tasks(pool, 0);
     while (pool->busy > 0)
         pthread_cond_wait(&pool->done, &pool->mutex);
     const int error = pool->error;

@@ -7,7 +7,7 @@ struct halo_pool;
 
 /* Called once for each piece, numbered 0 to count - 1. worker is 0 to threads - 1; no worker runs
  * two pieces at the same time. Returns 0 or -errno. */
-typedef int halo_pool_fn(void *arg, int piece, int worker);
+typedef int halo_pool_fn(void *arg, int task, int worker);
 
 /* Creates a pool of `threads` >= 1 workers. One worker is the thread that calls halo_pool_run(), so
  * only threads - 1 threads are started; they block all signals. Returns NULL if memory is exhausted

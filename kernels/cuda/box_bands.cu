@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy box-bands, boxes of bytes: both passes on tensor cores, straight from global memory.
  *
- *        a warp: PAIRS times 32 columns, down the picture by 16 rows at a time
+ *        a warp: PAIRS times 32 columns, down the frame by 16 rows at a time
  *      +------+-----------------+------+
  *      | halo |  16 rows        | halo |   row pass      T^t = R P^t   R: 16 x 32 band of ones,
  *      +------+-----------------+------+                               P: 8 rows of pixels

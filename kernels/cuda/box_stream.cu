@@ -2,7 +2,7 @@
  * Strategy box-stream, boxes: columns by running sums, rows on tensor cores, at a cost
  * that depends little on the radii.
  *
- *       512 columns                four warps go down the picture: of each column the sum of the
+ *       512 columns                four warps go down the frame: of each column the sum of the
  *    +---------------+             rows in the window, two columns in a register, plus the row that
  *    |  + entering   |             enters, less the one that leaves. The sums, below 2^16, go to
  *    |    window     |             shared memory as two bytes, 16 rows at a time ...

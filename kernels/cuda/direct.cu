@@ -408,7 +408,7 @@ static cudaError_t launch_digits(struct direct_launch &launch, int digits,
 static void fill(struct direct_plane *plane, const struct halo_cuda_call *call,
                  const struct direct_plan *plan)
 {
-    plane->src = halo_picture_of(call);
+    plane->src = halo_frame_of(call);
     plane->dst = call->dst;
     plane->wanted = call->wanted;
     plane->bands = (const uint4 *)call->prepared;

@@ -66,40 +66,40 @@ struct halo_picture {
 };
 
 /* Computes one side. Returns false if its ghosts are not near. */
-static inline bool halo_near_side(struct halo_ghosts *ghosts, const struct halo_picture &picture,
+static inline bool halo_near_side(struct halo_ghosts *ghosts, const struct halo_picture &frame,
                                   int right)
 {
-    const int elements = picture.elements, log2_channels = picture.plane.channels - 1;
+    const int elements = frame.elements, log2_channels = frame.plane.channels - 1;
     int from[HALO_BESIDE], least = HALO_PIECE;
     for (int b = 0; b < HALO_BESIDE; b++) {
         const int e = right ? elements + b : b - HALO_BESIDE;
-        const int x = halo_border_index(e >> log2_channels, picture.plane.width, picture.border);
+        const int x = halo_border_index(e >> log2_channels, frame.plane.width, frame.border);
         from[b] = (x << log2_channels) + (e & log2_channels) - (right ? elements - HALO_PIECE : 0);
         least = from[b] < least ? from[b] : least;
     }
     const int base = least / 4 > 2 ? 2 : least / 4;
-    ghosts->base[right] = picture.border == HALO_BORDER_CONSTANT ? -1 : base;
+    ghosts->base[right] = frame.border == HALO_BORDER_CONSTANT ? -1 : base;
     ghosts->selector[right] = 0;
     for (int b = 0; b < HALO_BESIDE; b++) {
         const int byte = from[b] - 4 * base;
         ghosts->selector[right] |= (byte & 7) << 4 * b;
-        if (picture.border != HALO_BORDER_CONSTANT && (least < 0 || byte > 7))
+        if (frame.border != HALO_BORDER_CONSTANT && (least < 0 || byte > 7))
             return false;
     }
     return true;
 }
 
-static inline struct halo_picture halo_picture_of(const struct halo_cuda_call *call)
+static inline struct halo_picture halo_frame_of(const struct halo_cuda_call *call)
 {
-    struct halo_picture picture = {};
-    picture.plane = call->src;
-    picture.elements = call->src.width * call->src.channels;
-    picture.border = call->conv->border;
-    picture.constant = call->conv->border_value * 0x01010101u;
+    struct halo_picture frame = {};
+    frame.plane = call->src;
+    frame.elements = call->src.width * call->src.channels;
+    frame.border = call->conv->border;
+    frame.constant = call->conv->border_value * 0x01010101u;
 
-    struct halo_ghosts *ghosts = &picture.ghosts;
+    struct halo_ghosts *ghosts = &frame.ghosts;
     const int height = call->src.height;
-    switch (picture.border) {
+    switch (frame.border) {
     case HALO_BORDER_REPLICATE:
         ghosts->below = height - 1;
         break;
@@ -115,9 +115,9 @@ static inline struct halo_picture halo_picture_of(const struct halo_cuda_call *c
     default:
         break;
     }
-    ghosts->near = picture.elements % HALO_PIECE == 0 && height >= HALO_LOW &&
-                   halo_near_side(ghosts, picture, 0) && halo_near_side(ghosts, picture, 1);
-    return picture;
+    ghosts->near = frame.elements % HALO_PIECE == 0 && height >= HALO_LOW &&
+                   halo_near_side(ghosts, frame, 0) && halo_near_side(ghosts, frame, 1);
+    return frame;
 }
 
 /* The kind of a strip: the same in all lanes of a warp. */
@@ -128,22 +128,22 @@ enum halo_strip_kind {
 };
 
 static __device__ inline enum halo_strip_kind halo_strip_kind_of(int strip_e, int first_y, int rows,
-                                                                 const struct halo_picture &picture)
+                                                                 const struct halo_picture &frame)
 {
-    if (strip_e >= HALO_BESIDE && strip_e + HALO_STRIP + HALO_BESIDE <= picture.elements &&
-        first_y >= 0 && first_y + rows <= picture.plane.height)
+    if (strip_e >= HALO_BESIDE && strip_e + HALO_STRIP + HALO_BESIDE <= frame.elements &&
+        first_y >= 0 && first_y + rows <= frame.plane.height)
         return HALO_STRIP_INSIDE;
-    return picture.ghosts.near ? HALO_STRIP_NEAR : HALO_STRIP_ANY;
+    return frame.ghosts.near ? HALO_STRIP_NEAR : HALO_STRIP_ANY;
 }
 
 /* Loads piece number `group` of a strip. */
 static __device__ inline struct halo_raw_piece halo_load_inside(const struct halo_strip &strip,
                                                                 int group,
-                                                                const struct halo_picture &picture)
+                                                                const struct halo_picture &frame)
 {
-    const ptrdiff_t stride = picture.plane.stride;
+    const ptrdiff_t stride = frame.plane.stride;
     const uint8_t *from =
-        (const uint8_t *)picture.plane.data + (strip.y + group * HALO_GROUP) * stride + strip.e;
+        (const uint8_t *)frame.plane.data + (strip.y + group * HALO_GROUP) * stride + strip.e;
     const bool at_end = strip.g == 0 || strip.g == 7;
     struct halo_raw_piece ret;
     ret.own = *(const uint4 *)from;
@@ -155,23 +155,23 @@ static __device__ inline struct halo_raw_piece halo_load_inside(const struct hal
 /* As above, but nothing left or right of the plane is loaded. */
 static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_strip &strip,
                                                               int group,
-                                                              const struct halo_picture &picture)
+                                                              const struct halo_picture &frame)
 {
-    const struct halo_plane &src = picture.plane;
-    const struct halo_ghosts &ghosts = picture.ghosts;
-    const int left = picture.elements - strip.e, y = strip.y + group * HALO_GROUP;
+    const struct halo_plane &src = frame.plane;
+    const struct halo_ghosts &ghosts = frame.ghosts;
+    const int left = frame.elements - strip.e, y = strip.y + group * HALO_GROUP;
     /* Not if the whole piece is to the right of the plane: it may be after the end of its
      * memory. */
     const bool beside =
         left > 0 && (strip.g == 0 ? strip.e > 0 : strip.g == 7 && left > HALO_PIECE);
     const bool outside = y < 0 || y >= src.height;
-    const bool constant = outside && picture.border == HALO_BORDER_CONSTANT;
+    const bool constant = outside && frame.border == HALO_BORDER_CONSTANT;
     const int row = outside ? ghosts.slope * y + (y < 0 ? ghosts.above : ghosts.below) : y;
     /* Rows further below are not used, but their addresses must be valid. */
     const uint8_t *from =
         (const uint8_t *)src.data + min(max(row, 0), src.height - 1) * src.stride + strip.e;
 
-    const uint32_t word = picture.constant;
+    const uint32_t word = frame.constant;
     struct halo_raw_piece ret = {make_uint4(word, word, word, word), word, word};
     if (left > 0 && !constant)
         ret.own = *(const uint4 *)from;
@@ -183,25 +183,25 @@ static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_
 
 /* The ghosts on one side, from the adjacent piece. */
 static __device__ inline uint32_t halo_near_ghosts(const uint4 &own, int right,
-                                                   const struct halo_picture &picture)
+                                                   const struct halo_picture &frame)
 {
-    const int base = picture.ghosts.base[right];
-    const uint32_t constant = picture.constant;
+    const int base = frame.ghosts.base[right];
+    const uint32_t constant = frame.constant;
     const uint32_t low = base == 0 ? own.x : base == 1 ? own.y : base == 2 ? own.z : constant;
     const uint32_t high = base == 0 ? own.y : base == 1 ? own.z : base == 2 ? own.w : constant;
-    return __byte_perm(low, high, picture.ghosts.selector[right]);
+    return __byte_perm(low, high, frame.ghosts.selector[right]);
 }
 
 /* Four elements from element e on, which may be outside. */
 static __device__ inline uint32_t halo_load_cells(const uint8_t *row, int e,
-                                                  const struct halo_picture &picture)
+                                                  const struct halo_picture &frame)
 {
     uint32_t cells = 0;
 #pragma unroll
     for (int b = 0; b < 4; b++) {
-        const int from = halo_border_element(e + b, picture.plane, picture.border);
+        const int from = halo_border_element(e + b, frame.plane, frame.border);
         const uint32_t cell = row[max(from, 0)];
-        cells |= (from == HALO_GHOST ? picture.constant & 0xff : cell) << 8 * b;
+        cells |= (from == HALO_GHOST ? frame.constant & 0xff : cell) << 8 * b;
     }
     return cells;
 }
@@ -210,20 +210,19 @@ static __device__ inline uint32_t halo_load_cells(const uint8_t *row, int e,
  * of 16 may be read. */
 static __device__ inline struct halo_raw_piece halo_load_any(const struct halo_strip &strip,
                                                              int group,
-                                                             const struct halo_picture &picture)
+                                                             const struct halo_picture &frame)
 {
-    const uint32_t word = picture.constant;
+    const uint32_t word = frame.constant;
     struct halo_raw_piece ret = {make_uint4(word, word, word, word), word, word};
-    const int left = picture.elements - strip.e, at = min(left, (int)HALO_PIECE);
-    const int y =
-        halo_border_index(strip.y + group * HALO_GROUP, picture.plane.height, picture.border);
+    const int left = frame.elements - strip.e, at = min(left, (int)HALO_PIECE);
+    const int y = halo_border_index(strip.y + group * HALO_GROUP, frame.plane.height, frame.border);
     if (y == HALO_GHOST || left <= 0)
         return ret;
 
-    const uint8_t *row = (const uint8_t *)picture.plane.data + y * picture.plane.stride;
+    const uint8_t *row = (const uint8_t *)frame.plane.data + y * frame.plane.stride;
     ret.own = *(const uint4 *)(row + strip.e);
-    ret.before = halo_load_cells(row, strip.e - 4, picture);
-    const uint32_t follow = halo_load_cells(row, strip.e + at, picture);
+    ret.before = halo_load_cells(row, strip.e - 4, frame);
+    const uint32_t follow = halo_load_cells(row, strip.e + at, frame);
     uint32_t words[5] = {ret.own.x, ret.own.y, ret.own.z, ret.own.w, follow};
 #pragma unroll
     for (int i = 0; i < 5; i++) {
@@ -240,25 +239,25 @@ static __device__ inline struct halo_raw_piece halo_load_any(const struct halo_s
 
 template <enum halo_strip_kind KIND>
 static __device__ inline struct halo_raw_piece halo_load(const struct halo_strip &strip, int group,
-                                                         const struct halo_picture &picture)
+                                                         const struct halo_picture &frame)
 {
-    return KIND == HALO_STRIP_INSIDE ? halo_load_inside(strip, group, picture)
-           : KIND == HALO_STRIP_NEAR ? halo_load_near(strip, group, picture)
-                                     : halo_load_any(strip, group, picture);
+    return KIND == HALO_STRIP_INSIDE ? halo_load_inside(strip, group, frame)
+           : KIND == HALO_STRIP_NEAR ? halo_load_near(strip, group, frame)
+                                     : halo_load_any(strip, group, frame);
 }
 
 /* Waits for a piece and adds the words of the neighbours; called by all lanes. */
 template <enum halo_strip_kind KIND>
 static __device__ inline struct halo_piece halo_complete(const struct halo_raw_piece &raw,
                                                          const struct halo_strip &strip,
-                                                         const struct halo_picture &picture)
+                                                         const struct halo_picture &frame)
 {
-    const bool ends = KIND != HALO_STRIP_INSIDE && strip.e + HALO_PIECE >= picture.elements;
+    const bool ends = KIND != HALO_STRIP_INSIDE && strip.e + HALO_PIECE >= frame.elements;
     uint32_t before = raw.before, after = raw.after;
     if (KIND == HALO_STRIP_NEAR && strip.e == 0)
-        before = halo_near_ghosts(raw.own, 0, picture);
+        before = halo_near_ghosts(raw.own, 0, frame);
     if (KIND == HALO_STRIP_NEAR && ends)
-        after = halo_near_ghosts(raw.own, 1, picture);
+        after = halo_near_ghosts(raw.own, 1, frame);
     const uint32_t up = __shfl_up_sync(0xffffffff, raw.own.w, 4);
     const uint32_t down = __shfl_down_sync(0xffffffff, raw.own.x, 4);
     return {{strip.g == 0 ? before : up, raw.own.x, raw.own.y, raw.own.z, raw.own.w,

@@ -84,11 +84,11 @@ const char *halo_av_clock(double seconds, char *text, size_t size);
 const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum AVMediaType type,
                                     struct halo_error *err);
 
-/* Returns whether the stream is video that is filtered: not a cover picture or thumbnails. */
+/* Returns whether the stream is video that is filtered: not a cover frame or thumbnails. */
 static inline bool halo_av_is_video(const AVStream *st)
 {
-    const int pictures = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS;
-    return st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(st->disposition & pictures);
+    const int frames = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS;
+    return st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !(st->disposition & frames);
 }
 
 /* Returns whether the codec runs, or may run, on a hardware device. */

@@ -40,7 +40,7 @@ static int display_of(const void *matrix, size_t size)
     if (is_unit(m[0]) && is_unit(m[4]) && is_near(m[1], 0) && is_near(m[3], 0))
         return (m[0] < 0 ? HALO_DISPLAY_X : 0) | (m[4] < 0 ? HALO_DISPLAY_Y : 0);
     if (is_unit(m[1]) && is_unit(m[3]) && is_near(m[0], 0) && is_near(m[4], 0))
-        return HALO_DISPLAY_ASIDE | (m[1] < 0 ? HALO_DISPLAY_X : 0) |
+        return HALO_DISPLAY_SIDEWAYS | (m[1] < 0 ? HALO_DISPLAY_X : 0) |
                (m[3] < 0 ? HALO_DISPLAY_Y : 0);
     return HALO_DISPLAY_UNKNOWN;
 }
@@ -60,9 +60,9 @@ int halo_display_of_frame(const AVFrame *frame)
 
 int halo_display_back(int turn)
 {
-    if (!(turn & HALO_DISPLAY_ASIDE))
+    if (!(turn & HALO_DISPLAY_SIDEWAYS))
         return turn;
-    return HALO_DISPLAY_ASIDE | (turn & HALO_DISPLAY_X ? HALO_DISPLAY_Y : 0) |
+    return HALO_DISPLAY_SIDEWAYS | (turn & HALO_DISPLAY_X ? HALO_DISPLAY_Y : 0) |
            (turn & HALO_DISPLAY_Y ? HALO_DISPLAY_X : 0);
 }
 

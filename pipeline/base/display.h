@@ -11,9 +11,9 @@
 
 /* A display orientation is a combination of these flags; 0: displayed as stored. */
 enum {
-    HALO_DISPLAY_X = 1,     /* the stored x axis is displayed in the opposite direction */
-    HALO_DISPLAY_Y = 2,     /* the stored y axis is displayed in the opposite direction */
-    HALO_DISPLAY_ASIDE = 4, /* the stored x axis is displayed as y, and y as x */
+    HALO_DISPLAY_X = 1,        /* the stored x axis is displayed in the opposite direction */
+    HALO_DISPLAY_Y = 2,        /* the stored y axis is displayed in the opposite direction */
+    HALO_DISPLAY_SIDEWAYS = 4, /* the stored x axis is displayed as y, and y as x */
     HALO_DISPLAYS = 8,
     HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* the orientation is not a combination of these flags, or
                                             players disagree about it */

@@ -183,11 +183,11 @@ void halo_stats_device(struct halo_stats *s, int lane, const struct halo_frame_t
     s->device_frames++;
 }
 
-void halo_stats_copied(struct halo_stats *s, const AVFrame *picture)
+void halo_stats_copied(struct halo_stats *s, const AVFrame *frame)
 {
     if (!s)
         return;
-    const int bytes = av_image_get_buffer_size(picture->format, picture->width, picture->height, 1);
+    const int bytes = av_image_get_buffer_size(frame->format, frame->width, frame->height, 1);
     halo_lock(&s->copied_lock);
     s->host_copies++;
     s->host_bytes += bytes > 0 ? bytes : 0;

@@ -79,9 +79,9 @@ void halo_stats_frame(struct halo_stats *s, enum halo_stage stage);
  * this frame. One thread. */
 void halo_stats_device(struct halo_stats *s, int lane, const struct halo_frame_times *times);
 
-/* Records that a frame was copied or converted on the host. picture is the resulting frame; the
+/* Records that a frame was copied or converted on the host. frame is the resulting frame; the
  * number of bytes is computed from its size and format. */
-void halo_stats_copied(struct halo_stats *s, const AVFrame *picture);
+void halo_stats_copied(struct halo_stats *s, const AVFrame *frame);
 
 /* Records that the stages begin to run (true) or have ended (false). */
 void halo_stats_running(struct halo_stats *s, bool running);

@@ -362,7 +362,7 @@ static int make_pool(struct halo_camera *c, const struct halo_camera_fault *faul
     const struct halo_camera_mode *mode = &c->mode;
     if (mode->format->coded || !c->memory)
         return 0;
-    c->pool = halo_picture_pool_create(c->memory, mode->format->as, mode->width, mode->height);
+    c->pool = halo_frame_pool_create(c->memory, mode->format->as, mode->width, mode->height);
     return c->pool ? 0 : halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
 }
 
@@ -428,7 +428,7 @@ void halo_camera_close(struct halo_camera *c)
         halo_camera_stop(c);
         close(c->fd);
     }
-    halo_picture_pool_destroy(c->pool);
+    halo_frame_pool_destroy(c->pool);
     av_free(c);
 }
 

@@ -36,7 +36,7 @@
 
 struct halo_capture_settings;
 struct halo_memory;
-struct halo_raw_picture;
+struct halo_raw_frame;
 struct halo_camera;
 
 /* The negotiated mode. */
@@ -87,8 +87,8 @@ void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_cou
  * wake descriptor ended the wait or damaged frames were dropped and counted, or -errno with fault
  * filled; after an error, the camera must be closed. If no frame arrives within settings->stall
  * seconds, the function fails with HALO_V4L2_STALLED; returning 0 does not extend this time. */
-int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
-                     AVPacket *ret_pkt, const struct halo_camera_fault *fault);
+int halo_camera_read(struct halo_camera *camera, struct halo_raw_frame **ret_raw, AVPacket *ret_pkt,
+                     const struct halo_camera_fault *fault);
 
 /* Sets the control that has this name in v4l2-ctl ("brightness", "exposure_auto"). Returns 0;
  * -EINVAL if the control does not exist (err then contains the nearest name); -ERANGE if the value

@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "pipeline/camera/camera.h"
-#include "pipeline/picture/picture_pool.h"
+#include "pipeline/frame/frame_pool.h"
 
 enum {
     HALO_CAMERA_BUFFERS = 4,  /* number of buffers to request */
@@ -58,7 +58,7 @@ struct halo_camera {
     struct halo_camera_buffer buffer[HALO_CAMERA_MAX];
     int buffers;
     bool streaming;
-    struct halo_picture_pool *pool; /* for raw formats */
+    struct halo_frame_pool *pool; /* for raw formats */
     struct halo_camera_counts counts;
     bool counted; /* `sequence` is valid */
     uint32_t sequence;

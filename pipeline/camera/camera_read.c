@@ -8,7 +8,7 @@
 #include "kernels/clock.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/camera/camera_private.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 enum { MAX_EVENTS = 64 }; /* at once, for drivers whose queue does not end */
 
@@ -97,11 +97,10 @@ static int64_t duration_of(const struct halo_camera *c)
     return c->mode.rate > 0 ? (int64_t)((double)SECOND / c->mode.rate) : SECOND / 25;
 }
 
-static struct halo_raw_picture *make_raw(struct halo_camera *c,
-                                         const struct halo_camera_taken *taken)
+static struct halo_raw_frame *make_raw(struct halo_camera *c, const struct halo_camera_taken *taken)
 {
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
-    AVFrame *f = raw ? halo_picture_pool_get(c->pool, false) : NULL;
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
+    AVFrame *f = raw ? halo_frame_pool_get(c->pool, false) : NULL;
     if (!f) {
         av_free(raw);
         return NULL;
@@ -130,11 +129,11 @@ static int make_packet(struct halo_camera *c, const struct halo_camera_taken *ta
 }
 
 /* Copies a frame from the driver's buffer, and returns the buffer to the driver. */
-static int make_picture(struct halo_camera *c, const struct halo_camera_taken *taken,
-                        struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
-                        const struct halo_camera_fault *fault)
+static int make_frame(struct halo_camera *c, const struct halo_camera_taken *taken,
+                      struct halo_raw_frame **ret_raw, AVPacket *ret_pkt,
+                      const struct halo_camera_fault *fault)
 {
-    struct halo_raw_picture *raw = NULL;
+    struct halo_raw_frame *raw = NULL;
     const bool coded = c->mode.format->coded;
     const bool made =
         coded ? make_packet(c, taken, ret_pkt) >= 0 : (raw = make_raw(c, taken)) != NULL;
@@ -142,7 +141,7 @@ static int make_picture(struct halo_camera *c, const struct halo_camera_taken *t
     if (code >= 0 && !made)
         code = halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
     if (code < 0) {
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         av_packet_unref(ret_pkt);
         return code;
     }
@@ -169,7 +168,7 @@ static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
     }
 }
 
-int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
+int halo_camera_read(struct halo_camera *c, struct halo_raw_frame **ret_raw, AVPacket *ret_pkt,
                      const struct halo_camera_fault *fault)
 {
     struct halo_camera_taken taken;
@@ -180,5 +179,5 @@ int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, A
     const int code = wait_for_newest(c, &taken, fault);
     if (code != 0)
         c->deadline = 0;
-    return code > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, fault) : code;
+    return code > 0 ? make_frame(c, &taken, ret_raw, ret_pkt, fault) : code;
 }

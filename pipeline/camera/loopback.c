@@ -214,7 +214,7 @@ void halo_loopback_close(struct halo_loopback *l)
 
 /* ---- frames ---- */
 
-int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t size,
+int halo_loopback_write(struct halo_loopback *l, const void *frame, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
 {
     const struct fault fault = {l->path, ret_trouble, err};
@@ -222,7 +222,7 @@ int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t siz
     if (size > l->size || (!l->mode.format->coded && size != l->size))
         return -EAGAIN;
     do
-        n = write(l->fd, picture, size);
+        n = write(l->fd, frame, size);
     while (n < 0 && errno == EINTR);
     if (n == (ssize_t)size)
         return 0;

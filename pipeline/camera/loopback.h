@@ -43,7 +43,7 @@ size_t halo_loopback_size(const struct halo_loopback_mode *mode);
 /* Writes one complete frame. An MJPEG frame must not be larger than the device accepts. Returns 0,
  * -EAGAIN if the device cannot accept a frame now (the frame is then dropped), or another -errno
  * with err and *ret_trouble filled. */
-int halo_loopback_write(struct halo_loopback *loopback, const void *picture, size_t size,
+int halo_loopback_write(struct halo_loopback *loopback, const void *frame, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
 
 /* Returns 1 if programs have the device open, 0 if not, or -ENOTSUP if the v4l2loopback module does

@@ -2,7 +2,7 @@
  * Cuts (cuts.h). Two thumbnails are compared at every small shift, so that a moving camera is not
  * a cut, and relative to their mean values, so that a change of the light is not one. The best
  * match must be far from perfect: the remaining difference is measured in units of the thumbnails'
- * own contrast. For two unrelated pictures it is about 1.4; for the same scene it is small. */
+ * own contrast. For two unrelated frames it is about 1.4; for the same scene it is small. */
 #include "pipeline/detect/cuts.h"
 
 #include <stdlib.h>

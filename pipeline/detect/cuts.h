@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Cuts: whether a frame shows another scene than the frame before, judged by small pictures of
+ * Cuts: whether a frame shows another scene than the frame before, judged by small frames of
  * both. After a cut, a detector has to look at several frames before anything is shown (judge.h).
  * Fades and camera movements are not cuts; a flash may be one, which hides more, not less.
  *

@@ -17,9 +17,9 @@
 #include "pipeline/base/display.h"
 #include "pipeline/detect/detect_private.h"
 #include "pipeline/detect/replay.h"
-#include "pipeline/picture/hw_frame.h"
-#include "pipeline/picture/raw_picture.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/hw_frame.h"
+#include "pipeline/frame/raw_frame.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 /* ---- verdicts ---- */
 
@@ -35,19 +35,19 @@ static int add_mattes(struct halo_detect *d, struct halo_verdict *verdict, enum 
                       const struct halo_held *held, const struct halo_held_mask *mask,
                       struct halo_error *err)
 {
-    struct halo_finder *finder = &d->finder[find];
+    struct halo_detect_client *client = &d->client[find];
     const halo_find_set bit = halo_find_bit(find);
     const struct halo_matte_mask small = {mask->weight->data, mask->width, mask->height,
-                                          held->cut || finder->cut};
+                                          held->cut || client->cut};
     struct halo_mask_image *hidden = NULL, *shown = NULL;
-    if (!finder->matte && !(finder->matte = halo_matte_create(d->memory)))
+    if (!client->matte && !(client->matte = halo_matte_create(d->memory)))
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int code = halo_matte_make(finder->matte, &small, held->item.raw,
+    const int code = halo_matte_make(client->matte, &small, held->item.raw,
                                      d->needs.hidden & bit ? &hidden : NULL,
                                      d->needs.shown & bit ? &shown : NULL, err);
     if (code < 0)
         return code;
-    finder->cut = false;
+    client->cut = false;
     struct halo_shape hide = everything, show = {.kind = HALO_SHAPE_MASK, .mask = shown};
     if (hidden)
         hide = (struct halo_shape){.kind = HALO_SHAPE_MASK, .mask = hidden};
@@ -61,7 +61,7 @@ static const struct halo_held_mask *find_mask(const struct halo_detect *d, enum 
                                               const struct halo_held *held, int64_t mask_n)
 {
     const struct halo_held_mask *mask =
-        mask_n == held->n ? &held->mask[find] : &d->finder[find].newest;
+        mask_n == held->n ? &held->mask[find] : &d->client[find].newest;
     return mask->weight ? mask : NULL;
 }
 
@@ -87,7 +87,7 @@ static void detect_attach(struct halo_detect *d, struct halo_held *held,
                 "a frame is hidden entirely, because detection of %s gave no result for it: %s",
                 halo_find_names[find], err.text[0] ? err.text : "out of memory");
     }
-    halo_raw_picture_judge(held->item.raw, verdict);
+    halo_raw_frame_judge(held->item.raw, verdict);
 }
 
 /* ---- life ---- */
@@ -109,7 +109,7 @@ int halo_detect_create(struct halo_detect **ret, const struct halo_detect_settin
     d->last = &d->first;
     d->track = -1;
     for (int find = 0; find < HALO_FINDS; find++)
-        d->finder[find].fd = d->finder[find].inbox.fd = -1;
+        d->client[find].fd = d->client[find].inbox.fd = -1;
     d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     d->memory = halo_memory_create(halo_backend_find("cpu"), 0);
     d->download = d->memory ? halo_hw_download_create(d->memory) : NULL;
@@ -141,15 +141,15 @@ void halo_detect_destroy(struct halo_detect *d)
     }
     d->last = &d->first;
     for (int find = 0; find < HALO_FINDS; find++) {
-        struct halo_finder *finder = &d->finder[find];
-        halo_detect_link_destroy(finder->link);
-        if (finder->fd >= 0)
-            close(finder->fd);
-        if (finder->inbox.fd >= 0)
-            close(finder->inbox.fd);
-        halo_detect_frame_destroy(finder->maker);
-        halo_matte_destroy(finder->matte);
-        halo_held_mask_clear(&finder->newest);
+        struct halo_detect_client *client = &d->client[find];
+        halo_detect_link_destroy(client->link);
+        if (client->fd >= 0)
+            close(client->fd);
+        if (client->inbox.fd >= 0)
+            close(client->inbox.fd);
+        halo_detect_frame_destroy(client->maker);
+        halo_matte_destroy(client->matte);
+        halo_held_mask_clear(&client->newest);
     }
     halo_judge_destroy(d->judge);
     halo_hw_download_destroy(d->download);
@@ -175,9 +175,9 @@ int halo_detect_need(struct halo_detect *d, const struct halo_chain_needs *needs
     for (int find = 0; find < HALO_FINDS; find++) {
         const halo_find_set bit = halo_find_bit(find);
         if (finds & ~before & bit)
-            halo_finder_begin(d, find);
+            halo_detect_client_begin(d, find);
         else if (before & ~finds & bit)
-            halo_finder_end(d, find);
+            halo_detect_client_end(d, find);
     }
     return 0;
 }
@@ -191,12 +191,12 @@ void halo_detect_wake(struct halo_detect *d)
 
 void halo_detect_connect(struct halo_detect *d, enum halo_find find, int fd, const char *why)
 {
-    struct halo_finder *finder = &d->finder[find];
+    struct halo_detect_client *client = &d->client[find];
     halo_lock(&d->lock);
-    const int old = finder->inbox.fd;
-    finder->inbox.came = true;
-    finder->inbox.fd = fd;
-    snprintf(finder->inbox.why, sizeof finder->inbox.why, "%s", why ? why : "");
+    const int old = client->inbox.fd;
+    client->inbox.came = true;
+    client->inbox.fd = fd;
+    snprintf(client->inbox.why, sizeof client->inbox.why, "%s", why ? why : "");
     halo_unlock(&d->lock);
     if (old >= 0)
         close(old);
@@ -231,8 +231,7 @@ static int hold(struct halo_detect *d, const struct halo_item *item, struct halo
 }
 
 /* A frame on a GPU is read several times, and the decoder has few of them. */
-static int bring_to_host(struct halo_detect *d, struct halo_raw_picture *raw,
-                         struct halo_error *err)
+static int bring_to_host(struct halo_detect *d, struct halo_raw_frame *raw, struct halo_error *err)
 {
     AVFrame *host;
     if (!halo_hw_frame_is(raw->frame))
@@ -264,9 +263,9 @@ static int take_frame(struct halo_detect *d, struct halo_item *item, struct halo
         return halo_fail(err, code, "out of memory");
     }
     const AVFrame *frame = item->raw->frame;
-    const bool aside = item->raw->turn & HALO_DISPLAY_ASIDE;
-    d->width = aside ? frame->height : frame->width;
-    d->height = aside ? frame->width : frame->height;
+    const bool sideways = item->raw->turn & HALO_DISPLAY_SIDEWAYS;
+    d->width = sideways ? frame->height : frame->width;
+    d->height = sideways ? frame->width : frame->height;
     held->n = ++d->numbers;
     held->passes = false;
     held->time_us =
@@ -311,7 +310,7 @@ static int take_items(struct halo_detect *d, struct halo_queue *from, struct hal
 static void skip_mattes(struct halo_detect *d, const struct halo_held *held)
 {
     for (int find = 0; find < HALO_FINDS; find++)
-        d->finder[find].cut |= held->cut;
+        d->client[find].cut |= held->cut;
 }
 
 static void carry_out(struct halo_detect *d, struct halo_held *held,
@@ -321,7 +320,7 @@ static void carry_out(struct halo_detect *d, struct halo_held *held,
     case HALO_JUDGE_SEND:
         for (int find = 0; find < HALO_FINDS; find++)
             if (step->to & halo_find_bit(find))
-                halo_finder_send(d, find, held, now);
+                halo_detect_client_send(d, find, held, now);
         return;
     case HALO_JUDGE_PASS:
         if (!d->settings->record)
@@ -347,7 +346,7 @@ static void note_why(struct halo_detect *d)
     for (int find = 0; find < HALO_FINDS; find++) {
         const bool needed = d->finds & halo_find_bit(find);
         const char *why = needed ? halo_judge_why(d->judge, find) : NULL;
-        d->finder[find].stats.why = why;
+        d->client[find].stats.why = why;
     }
     halo_unlock(&d->lock);
 }
@@ -384,7 +383,7 @@ static int start_again(struct halo_detect *d)
     d->from = NULL;
     d->track = -1;
     for (int find = 0; find < HALO_FINDS; find++)
-        if (d->finder[find].ready)
+        if (d->client[find].ready)
             halo_judge_ready(judge, find, halo_now_ns());
     return 0;
 }
@@ -419,10 +418,10 @@ static void sleep_until(struct halo_detect *d, int64_t until)
     uint64_t ignored;
     const bool stopped = is_stopped(d); /* only the queue matters then */
     for (int find = 0; find < HALO_FINDS; find++) {
-        const struct halo_finder *finder = &d->finder[find];
-        const int64_t deadline = stopped ? INT64_MAX : halo_finder_deadline(finder);
+        const struct halo_detect_client *client = &d->client[find];
+        const int64_t deadline = stopped ? INT64_MAX : halo_detect_client_deadline(client);
         fds[1 + find] =
-            (struct pollfd){.fd = finder->link && !stopped ? halo_detect_link_fd(finder->link) : -1,
+            (struct pollfd){.fd = client->link && !stopped ? halo_detect_link_fd(client->link) : -1,
                             .events = POLLIN};
         until = deadline < until ? deadline : until;
     }
@@ -449,7 +448,7 @@ static int get(struct halo_detect *d, struct halo_queue *from, struct halo_item 
             }
         } else {
             for (int find = 0; find < HALO_FINDS; find++)
-                halo_finder_run(d, find, halo_now_ns());
+                halo_detect_client_run(d, find, halo_now_ns());
             until = follow_judge(d);
         }
         if (give(d, ret))
@@ -517,7 +516,7 @@ void halo_detect_stats(struct halo_detect *d, struct halo_detect_stats ret[HALO_
 {
     halo_lock(&d->lock);
     for (int find = 0; find < HALO_FINDS; find++)
-        ret[find] = d->finder[find].stats;
+        ret[find] = d->client[find].stats;
     *ret_counts = d->counts;
     halo_unlock(&d->lock);
 }

@@ -15,9 +15,9 @@
 
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/hw_frame.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/hw_frame.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 enum {
     ALIGN = 64,          /* of rows that swscale writes, in bytes */
@@ -102,8 +102,8 @@ static void find_inside(const AVFrame *frame, int turn, const struct halo_detect
         width = (width + 1) / 2;
         height = (height + 1) / 2;
     }
-    fit(turn & HALO_DISPLAY_ASIDE ? height : width, turn & HALO_DISPLAY_ASIDE ? width : height, as,
-        inside);
+    fit(turn & HALO_DISPLAY_SIDEWAYS ? height : width,
+        turn & HALO_DISPLAY_SIDEWAYS ? width : height, as, inside);
 }
 
 /* ---- scaling ---- */
@@ -177,8 +177,8 @@ static int pack(struct halo_detect_frame *f, const struct halo_detect_ready *as,
         first += (height - 1) * y;
         y = -y;
     }
-    const ptrdiff_t right = turn & HALO_DISPLAY_ASIDE ? y : x;
-    const ptrdiff_t down = turn & HALO_DISPLAY_ASIDE ? x : y;
+    const ptrdiff_t right = turn & HALO_DISPLAY_SIDEWAYS ? y : x;
+    const ptrdiff_t down = turn & HALO_DISPLAY_SIDEWAYS ? x : y;
     memset(f->packed, 0, size);
     for (int row = 0; row < inside[3]; row++) {
         const uint8_t *from = first + row * down;
@@ -256,10 +256,10 @@ static int make(struct halo_detect_frame *f, const AVFrame *frame, int turn,
 {
     int inside[4], memfd = -1;
     find_inside(frame, turn, as, inside);
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
     const struct halo_scaler_side to = {
-        .width = inside[aside ? 3 : 2],
-        .height = inside[aside ? 2 : 3],
+        .width = inside[sideways ? 3 : 2],
+        .height = inside[sideways ? 2 : 3],
         .format = as->format,
         .space = frame->colorspace, /* otherwise swscale changes gray from one matrix to another */
         .full_range = true,
@@ -281,7 +281,7 @@ static int make(struct halo_detect_frame *f, const AVFrame *frame, int turn,
     return 0;
 }
 
-int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_picture *raw,
+int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_frame *raw,
                            const struct halo_detect_ready *as, struct halo_detect_made *ret,
                            struct halo_error *err)
 {
@@ -306,7 +306,7 @@ int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_pi
 struct halo_detect_box halo_detect_box_store(struct halo_detect_box box, int turn)
 {
     struct halo_detect_box ret = box;
-    if (turn & HALO_DISPLAY_ASIDE) {
+    if (turn & HALO_DISPLAY_SIDEWAYS) {
         ret.x = box.y;
         ret.y = box.x;
         ret.width = box.height;
@@ -321,12 +321,12 @@ struct halo_detect_box halo_detect_box_store(struct halo_detect_box box, int tur
 
 void halo_detect_mask_store(uint8_t *stored, const uint8_t *mask, int width, int height, int turn)
 {
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
-    const int across = aside ? height : width, down = aside ? width : height;
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
+    const int across = sideways ? height : width, down = sideways ? width : height;
     for (int y = 0; y < down; y++)
         for (int x = 0; x < across; x++) {
             const int i = turn & HALO_DISPLAY_X ? across - 1 - x : x;
             const int k = turn & HALO_DISPLAY_Y ? down - 1 - y : y;
-            *stored++ = mask[(ptrdiff_t)(aside ? i : k) * width + (aside ? k : i)];
+            *stored++ = mask[(ptrdiff_t)(sideways ? i : k) * width + (sideways ? k : i)];
         }
 }

@@ -18,7 +18,7 @@
 
 struct halo_detect_frame; /* scaler and memory, which are reused; used by one thread at a time */
 struct halo_memory;
-struct halo_raw_picture;
+struct halo_raw_frame;
 
 /* A frame as a detector receives it. */
 struct halo_detect_made {
@@ -36,7 +36,7 @@ void halo_detect_frame_destroy(struct halo_detect_frame *f); /* NULL is ignored 
  * not change the unfiltered frame. `as` is what the detector asked for. Returns 0; or, with err
  * filled, -ENOMEM, -EIO, -EMFILE, or -ENOTSUP if it is unclear how players display the frame: faces
  * might lie on their side, so the frame must remain without a verdict. */
-int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_picture *raw,
+int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_frame *raw,
                            const struct halo_detect_ready *as, struct halo_detect_made *ret,
                            struct halo_error *err);
 
@@ -45,8 +45,8 @@ int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_pi
 struct halo_detect_box halo_detect_box_store(struct halo_detect_box box, int turn);
 
 /* Converts a mask of width x height weights from the frame as displayed to the frame as stored, and
- * writes it to `stored`, which has the same number of weights. If turn contains HALO_DISPLAY_ASIDE,
- * the stored mask's width is `height`, and its height is `width`. */
+ * writes it to `stored`, which has the same number of weights. If turn contains
+ * HALO_DISPLAY_SIDEWAYS, the stored mask's width is `height`, and its height is `width`. */
 void halo_detect_mask_store(uint8_t *stored, const uint8_t *mask, int width, int height, int turn);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Declarations that only detect.c (frames, in order) shares with finder.c (one detector) and
- * detect_record.c (what is kept for a file). */
+ * Declarations that only detect.c (frames, in order) shares with detector client.c (one detector)
+ * and detect_record.c (what is kept for a file). */
 #ifndef HALO_DETECT_PRIVATE_H
 #define HALO_DETECT_PRIVATE_H
 
@@ -52,7 +52,7 @@ struct halo_asked {
 };
 
 /* One find of a stream, and its detector. Only the getting thread uses it, except `inbox`. */
-struct halo_finder {
+struct halo_detect_client {
     bool wanted; /* ops->want was called, and no connection has come yet */
     int fd;      /* a connection whose hello waits for the first frame; negative: none */
     struct halo_detect_link *link; /* NULL: none */
@@ -87,7 +87,7 @@ struct halo_detect {
     struct halo_chain_needs needs;
     halo_find_set finds; /* needs.hidden | needs.shown */
     struct halo_judge *judge;
-    struct halo_finder finder[HALO_FINDS];
+    struct halo_detect_client client[HALO_FINDS];
     struct halo_cuts cuts;
     struct halo_queue *from; /* the queue that wakes `wake`; NULL: none yet */
     int wake;                /* eventfd */
@@ -103,18 +103,18 @@ struct halo_detect {
     struct halo_detect_counts counts; /* guarded by lock */
 };
 
-/* ---- finder.c ---- */
+/* ---- detector client.c ---- */
 
 /* Begins, or ends, to need a find. */
-void halo_finder_begin(struct halo_detect *d, enum halo_find find);
-void halo_finder_end(struct halo_detect *d, enum halo_find find);
+void halo_detect_client_begin(struct halo_detect *d, enum halo_find find);
+void halo_detect_client_end(struct halo_detect *d, enum halo_find find);
 /* Takes a connection that came, says hello, and reads what the detector has answered. */
-void halo_finder_run(struct halo_detect *d, enum halo_find find, int64_t now);
+void halo_detect_client_run(struct halo_detect *d, enum halo_find find, int64_t now);
 /* Sends a frame. If that is impossible, the judge hears that the detector is gone. */
-void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_held *held,
-                      int64_t now);
-/* Returns when halo_finder_run() must be called next, in ns. */
-int64_t halo_finder_deadline(const struct halo_finder *finder);
+void halo_detect_client_send(struct halo_detect *d, enum halo_find find, struct halo_held *held,
+                             int64_t now);
+/* Returns when halo_detect_client_run() must be called next, in ns. */
+int64_t halo_detect_client_deadline(const struct halo_detect_client *client);
 /* The frame with this number; NULL: it has passed. */
 static inline struct halo_held *halo_held_find(struct halo_detect *d, int64_t n)
 {

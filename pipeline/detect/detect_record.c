@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pipeline/detect/detect_private.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 
 static void fail(struct halo_detect *d)
 {
@@ -40,7 +40,7 @@ void halo_detect_keep_thumbnail(struct halo_detect *d, const uint8_t thumbnail[H
 void halo_detect_record(struct halo_detect *d, const struct halo_held *held)
 {
     const struct halo_detect_box *boxes[HALO_FINDS] = {NULL};
-    struct halo_detections_frame frame = {.pts = halo_raw_picture_pts(held->item.raw),
+    struct halo_detections_frame frame = {.pts = halo_raw_frame_pts(held->item.raw),
                                           .time_us = held->time_us,
                                           .looked = held->looked,
                                           .cut = held->cut};

@@ -9,7 +9,7 @@
  * give the same verdicts (judge.h), so nothing else is needed, except, for hide=cells and noise,
  * what is shown in place of each object (frozen.h).
  *
- * The file says where people are in each frame, and that of a segment contains two small pictures
+ * The file says where people are in each frame, and that of a segment contains two small frames
  * of unfiltered frames, so only its owner can read it (mode 0600). It appears when it is complete
  * and synced to disk; it begins with an id of what it was made from and ends with a hash of its
  * bytes, which detects damage but not forgeries. Numbers have the byte order of the machine.

@@ -8,8 +8,8 @@
 
 #include "kernels/gather.h"
 #include "kernels/matte.h"
-#include "pipeline/picture/hw_frame.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/hw_frame.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 struct halo_matte {
     struct halo_memory *memory;
@@ -173,11 +173,11 @@ static bool fits(const struct halo_matte_mask *mask, int width, int height)
 {
     return mask->width >= HALO_MATTE_MIN_SIDE && mask->width <= HALO_MATTE_MAX_SIDE &&
            mask->height >= HALO_MATTE_MIN_SIDE && mask->height <= HALO_MATTE_MAX_SIDE &&
-           width > 0 && width <= HALO_MATTE_MAX_PICTURE && height > 0 &&
-           height <= HALO_MATTE_MAX_PICTURE;
+           width > 0 && width <= HALO_MATTE_MAX_FRAME && height > 0 &&
+           height <= HALO_MATTE_MAX_FRAME;
 }
 
-static int download(struct halo_matte *matte, const struct halo_raw_picture *raw, AVFrame **ret,
+static int download(struct halo_matte *matte, const struct halo_raw_frame *raw, AVFrame **ret,
                     struct halo_error *err)
 {
     if (!matte->download)
@@ -189,7 +189,7 @@ static int download(struct halo_matte *matte, const struct halo_raw_picture *raw
 }
 
 int halo_matte_make(struct halo_matte *matte, const struct halo_matte_mask *mask,
-                    const struct halo_raw_picture *raw, struct halo_mask_image **ret_hidden,
+                    const struct halo_raw_frame *raw, struct halo_mask_image **ret_hidden,
                     struct halo_mask_image **ret_shown, struct halo_error *err)
 {
     AVFrame *downloaded = NULL;

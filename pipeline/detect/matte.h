@@ -2,8 +2,8 @@
  * Mattes: from a detector's small mask and the frame that it judged, weights of the frame's size
  * (kernels/matte.h defines them).
  *
- * The small mask is smoothed in time: where the picture does not change, the matte follows the mask
- * slowly, so that it does not flicker; where the picture moves, it follows at once. The edges of
+ * The small mask is smoothed in time: where the frame does not change, the matte follows the mask
+ * slowly, so that it does not flicker; where the frame moves, it follows at once. The edges of
  * the matte then follow the edges of the frame's first plane.
  *
  * There are two mattes of a frame, because being unsure must never show more. What may belong to a
@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "config/base/error.h"
-#include "pipeline/picture/memory.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/memory.h"
+#include "pipeline/frame/raw_frame.h"
 #include "pipeline/region/mask_image.h"
 
 /* The mattes of one stream, which remember the frames before. One thread at a time. */
@@ -47,7 +47,7 @@ struct halo_matte_mask {
  * shape). Returns 0; or -ENOMEM, -EIO, or -EINVAL (a size that is not possible), with err filled
  * and the state as after a reset. */
 int halo_matte_make(struct halo_matte *matte, const struct halo_matte_mask *mask,
-                    const struct halo_raw_picture *raw, struct halo_mask_image **ret_hidden,
+                    const struct halo_raw_frame *raw, struct halo_mask_image **ret_hidden,
                     struct halo_mask_image **ret_shown, struct halo_error *err);
 
 #endif

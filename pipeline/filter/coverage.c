@@ -118,8 +118,8 @@ static const struct halo_region *draw(void *arg, int f, int p)
     struct unseen *u = arg;
     const struct halo_filter *filter = &u->planned.chain->filter[f];
     const struct halo_plane_info *info = &u->planned.info[p];
-    const struct halo_shape_canvas canvas = {.picture_width = u->planned.info[0].width,
-                                             .picture_height = u->planned.info[0].height,
+    const struct halo_shape_canvas canvas = {.frame_width = u->planned.info[0].width,
+                                             .frame_height = u->planned.info[0].height,
                                              .log2_sub_x = info->log2_sub_x,
                                              .log2_sub_y = info->log2_sub_y,
                                              .width = info->width,

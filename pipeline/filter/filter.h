@@ -73,7 +73,7 @@ struct halo_plane_plan {
     int passes;
 };
 
-/* What a filter, or a chain as a whole, does to the detail of a frame (remains.h). */
+/* What a filter, or a chain as a whole, does to the detail of a frame (residual.h). */
 enum halo_effect {
     HALO_EFFECT_IDENTITY, /* nothing: samples are copied */
     HALO_EFFECT_UNDOABLE, /* samples change, but detail stays: moved, negated, weakly blurred ... */
@@ -104,7 +104,7 @@ struct halo_filter_kind {
     /* The example's effect on luma, within its region. IDENTITY is for kinds that never change
      * anything; a chain that has only such filters is an explicit request for unchanged frames. */
     enum halo_effect effect;
-    /* What the filter writes does not depend on what is there, or has a bound (leaves.h). */
+    /* What the filter writes does not depend on what is there, or has a bound (disclosure.h). */
     bool bounded;
     const char *notes; /* further text for `halod filter NAME`, each line ending in \n; or NULL */
     const struct halo_option *options; /* the kind's own options; filter.c adds the common ones */

@@ -160,9 +160,9 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
 static double wanted_of(const struct halo_follow *follow, const struct halo_plane_info *plane)
 {
     const double configured = follow->of_height ? plane->region_height : plane->region_width;
-    const int picture =
+    const int frame =
         follow->of_height ? plane->height << plane->log2_sub_y : plane->width << plane->log2_sub_x;
-    const double v = follow->part * (configured > 0 ? configured : picture);
+    const double v = follow->part * (configured > 0 ? configured : frame);
     return follow->option->type == HALO_OPTION_INT ? ceil(v - 1e-9) : v;
 }
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/filter/leaves.h"
-#include "pipeline/filter/remains.h"
+#include "pipeline/filter/disclosure.h"
+#include "pipeline/filter/residual.h"
 #include "pipeline/region/mask_image.h"
 
 enum { PLANES = 3, SIDE = 4096 }; /* assumed for frames of unknown format */
@@ -20,9 +20,9 @@ struct limit {
 static const struct limit of_plane = {0.7, 0.25}, of_small = {0.9, 0.5};
 static const double as_it_was = 0.995;
 
-static double most_left(const struct halo_remains *remains, const struct limit *limit)
+static double most_left(const struct halo_residual *residual, const struct limit *limit)
 {
-    return halo_remains_share(remains) >= 1 / remains->blocks ? limit->blocks : limit->share;
+    return halo_residual_share(residual) >= 1 / residual->blocks ? limit->blocks : limit->share;
 }
 
 /* ---- words ---- */
@@ -40,18 +40,18 @@ static const char *plane_name(const struct halo_planned_chain *planned, int p)
 
 /* f: the first filter of the region; negative: everywhere. */
 static int refuse_weak(const struct halo_planned_chain *planned, int f, int p,
-                       const struct limit *limit, const struct halo_remains *remains,
+                       const struct limit *limit, const struct halo_residual *residual,
                        struct halo_error *err)
 {
-    const double share = halo_remains_share(remains), most = most_left(remains, limit);
-    const enum halo_effect effect = halo_remains_effect(remains, most);
+    const double share = halo_residual_share(residual), most = most_left(residual, limit);
+    const enum halo_effect effect = halo_residual_effect(residual, most);
     char where[80] = "", what[120];
     if (f >= 0)
         snprintf(where, sizeof where, "in the region of filter %d, %s, ", f + 1,
                  planned->chain->filter[f].kind->name);
     if (effect == HALO_EFFECT_IDENTITY)
         snprintf(what, sizeof what, "passes unchanged");
-    else if (remains->edges)
+    else if (residual->edges)
         snprintf(what, sizeof what, "keeps its outlines");
     else if (effect == HALO_EFFECT_SHARPENS)
         snprintf(what, sizeof what, "is sharpened, not hidden");
@@ -120,13 +120,13 @@ struct judge {
     int places[HALO_MAX_FILTERS + 1]; /* all regions, by their first filters; last -1: everywhere */
     int regions;                      /* number of regions */
     struct halo_response response;    /* of one filter */
-    struct halo_remains remains[];    /* of the current plane, in each place */
+    struct halo_residual residual[];  /* of the current plane, in each place */
 };
 
 static struct judge *create_judge(const struct halo_planned_chain *planned, struct halo_error *err)
 {
     const struct halo_chain *chain = planned->chain;
-    struct judge *j = calloc(1, sizeof *j + (size_t)(chain->count + 1) * sizeof j->remains[0]);
+    struct judge *j = calloc(1, sizeof *j + (size_t)(chain->count + 1) * sizeof j->residual[0]);
     if (!j) {
         halo_fail(err, -ENOMEM, "out of memory");
         return NULL;
@@ -146,7 +146,7 @@ static bool measure(struct judge *j, int p)
 {
     const struct halo_planned_chain *planned = j->planned;
     for (int i = 0; i <= j->regions; i++)
-        halo_remains_begin(&j->remains[i], planned->info[p].target.depth);
+        halo_residual_begin(&j->residual[i], planned->info[p].target.depth);
     for (int f = 0; f < planned->chain->count; f++) {
         const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
         if (!plan)
@@ -156,7 +156,7 @@ static bool measure(struct judge *j, int p)
         halo_response_plan(&j->response, plan);
         for (int i = 0; i <= j->regions; i++)
             if (j->place[f] < 0 || j->place[f] == j->places[i])
-                halo_remains_add(&j->remains[i], plan, &j->response);
+                halo_residual_add(&j->residual[i], plan, &j->response);
     }
     return true;
 }
@@ -167,9 +167,9 @@ static const struct limit *limit_of(const struct halo_plane_info *info)
     return is_small ? &of_small : &of_plane;
 }
 
-static bool does_hide(const struct halo_remains *remains, const struct limit *limit)
+static bool does_hide(const struct halo_residual *residual, const struct limit *limit)
 {
-    return halo_remains_effect(remains, most_left(remains, limit)) == HALO_EFFECT_HIDES;
+    return halo_residual_effect(residual, most_left(residual, limit)) == HALO_EFFECT_HIDES;
 }
 
 static int judge_plane(struct judge *j, int p, struct halo_error *err)
@@ -178,8 +178,8 @@ static int judge_plane(struct judge *j, int p, struct halo_error *err)
     if (!measure(j, p))
         return 0;
     for (int i = 0; i < j->regions || i == 0; i++)
-        if (!does_hide(&j->remains[i], limit))
-            return refuse_weak(j->planned, j->places[i], p, limit, &j->remains[i], err);
+        if (!does_hide(&j->residual[i], limit))
+            return refuse_weak(j->planned, j->places[i], p, limit, &j->residual[i], err);
     return 0;
 }
 
@@ -201,11 +201,11 @@ int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *re
         return -ENOMEM;
     const bool known = measure(j, p);
     const struct limit *limit = limit_of(&planned->info[p]);
-    *ret_all = known && does_hide(&j->remains[j->regions], limit);
+    *ret_all = known && does_hide(&j->residual[j->regions], limit);
     for (int f = 0; f < planned->chain->count; f++)
         ret_regions[f] = false;
     for (int i = 0; i < j->regions; i++)
-        ret_regions[j->places[i]] = known && does_hide(&j->remains[i], limit);
+        ret_regions[j->places[i]] = known && does_hide(&j->residual[i], limit);
     free(j);
     return 0;
 }
@@ -239,12 +239,12 @@ static int judge_masks(const struct halo_chain *chain, struct halo_error *err)
 
 static int judge_bound(const struct halo_chain *chain, struct halo_error *err)
 {
-    struct halo_leaves leaves[HALO_MAX_FILTERS];
-    const int count = halo_chain_leaves(chain, leaves);
+    struct halo_disclosure disclosure[HALO_MAX_FILTERS];
+    const int count = halo_chain_disclosure(chain, disclosure);
     for (int i = 0; i < count; i++)
-        if (leaves[i].kind == HALO_LEAVES_MORE)
-            return halo_fail_usage(err, "privacy: anonymous: %s: %s", leaves[i].where,
-                                   leaves[i].words);
+        if (disclosure[i].kind == HALO_DISCLOSURE_MORE)
+            return halo_fail_usage(err, "privacy: anonymous: %s: %s", disclosure[i].where,
+                                   disclosure[i].words);
     return 0;
 }
 

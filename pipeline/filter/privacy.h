@@ -35,14 +35,14 @@ enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *p
  * strict, the message names the plane and the detail that remains.
  *
  *   strict    Of every plane, an inverse filter must not bring back more than four fifths
- *             (remains.h), or nine tenths of chroma planes that are smaller than luma; of
+ *             (residual.h), or nine tenths of chroma planes that are smaller than luma; of
  *             blocks, a quarter, or half. In a chain with regions, this limit on
  *             detail must hold in each region, for the region's filters together with those that
  *             apply everywhere. In a chain without regions, the limit on detail must hold for all
  *             filters together.
  *             A mask image, if it has been read, must be white somewhere: in a gray one, it is not
  *             clear what it hides.
- *   anonymous The same as strict, and what is left of each region has a bound (leaves.h).
+ *   anonymous The same as strict, and what is left of each region has a bound (disclosure.h).
  *   changed   At least one filter must change at least one plane.
  *   off       Every chain is allowed. */
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,

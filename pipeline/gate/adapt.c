@@ -8,9 +8,9 @@
 
 #include "config/base/log.h"
 #include "pipeline/base/av.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/hw_frame.h"
-#include "pipeline/picture/picture_pool.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/hw_frame.h"
+#include "pipeline/frame/frame_pool.h"
 
 struct halo_adapter {
     struct halo_gate_input first; /* the frames with which the stream began */
@@ -18,7 +18,7 @@ struct halo_adapter {
     enum AVPixelFormat native;
     struct halo_memory *memory;
     struct SwsContext *convert;        /* NULL: frames need no conversion */
-    struct halo_picture_pool *pool;    /* created when needed */
+    struct halo_frame_pool *pool;      /* created when needed */
     struct halo_hw_download *download; /* created when needed */
     bool said_change;
 };
@@ -54,7 +54,7 @@ static int follow(struct halo_adapter *a, struct halo_error *err)
                                                           a->native, a->first.space,
                                                           halo_format_is_rgb(a->native) || full});
     if (!a->pool)
-        a->pool = halo_picture_pool_create(a->memory, a->native, a->first.width, a->first.height);
+        a->pool = halo_frame_pool_create(a->memory, a->native, a->first.width, a->first.height);
     if (!a->pool)
         return halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", a->first.width,
                          a->first.height);
@@ -101,7 +101,7 @@ void halo_adapter_destroy(struct halo_adapter *a)
     if (!a)
         return;
     sws_freeContext(a->convert);
-    halo_picture_pool_destroy(a->pool);
+    halo_frame_pool_destroy(a->pool);
     halo_hw_download_destroy(a->download);
     av_free(a);
 }
@@ -141,7 +141,7 @@ static int change(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat
 static int convert(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
                    struct halo_error *err)
 {
-    AVFrame *to = halo_picture_pool_get(a->pool, false);
+    AVFrame *to = halo_frame_pool_get(a->pool, false);
     if (!to)
         return halo_fail(err, -ENOMEM, "out of memory for a frame");
     const int code = halo_av_scale(a->convert, raw, to);

@@ -10,7 +10,7 @@
 
 #include "config/base/error.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 
 struct halo_adapter;
 

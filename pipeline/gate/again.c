@@ -6,25 +6,25 @@
 #include <libavutil/mem.h>
 
 #include "pipeline/gate/gate.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 /* Makes the output frame the input of another gate. NULL: out of memory. */
-static struct halo_raw_picture *as_input(const struct halo_output_picture *picture)
+static struct halo_raw_frame *as_input(const struct halo_output_frame *frame)
 {
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
     if (!raw)
         return NULL;
-    raw->frame = av_frame_clone(halo_output_picture_frame(picture));
+    raw->frame = av_frame_clone(halo_output_frame_frame(frame));
     if (!raw->frame) {
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         return NULL;
     }
     raw->format = raw->frame->format;
     return raw;
 }
 
-static int filter(const struct halo_raw_picture *raw, const struct halo_chain *chain,
-                  struct halo_ring *ring, struct halo_output_picture **ret, struct halo_error *err)
+static int filter(const struct halo_raw_frame *raw, const struct halo_chain *chain,
+                  struct halo_ring *ring, struct halo_output_frame **ret, struct halo_error *err)
 {
     const AVFrame *frame = raw->frame;
     const struct halo_gate_input input = {
@@ -47,12 +47,12 @@ static int filter(const struct halo_raw_picture *raw, const struct halo_chain *c
     return code;
 }
 
-int halo_gate_again(const struct halo_output_picture *picture, const struct halo_chain *chain,
-                    struct halo_output_picture **ret, struct halo_error *err)
+int halo_gate_again(const struct halo_output_frame *frame, const struct halo_chain *chain,
+                    struct halo_output_frame **ret, struct halo_error *err)
 {
     const struct halo_ring_settings settings = {
         .backend = "cpu", .depth = 1, .threads = 1, .locked = -1};
-    struct halo_raw_picture *raw = as_input(picture);
+    struct halo_raw_frame *raw = as_input(frame);
     struct halo_ring *ring;
     int code =
         raw ? halo_ring_create(&ring, &settings, err) : halo_fail(err, -ENOMEM, "out of memory");
@@ -60,6 +60,6 @@ int halo_gate_again(const struct halo_output_picture *picture, const struct halo
         code = filter(raw, chain, ring, ret, err);
         halo_ring_destroy(ring);
     }
-    halo_raw_picture_destroy(raw);
+    halo_raw_frame_destroy(raw);
     return code;
 }

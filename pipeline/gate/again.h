@@ -9,12 +9,12 @@
 #include "config/base/error.h"
 
 struct halo_chain;
-struct halo_output_picture;
+struct halo_output_frame;
 
 /* Filters a frame in host memory by a chain whose mask images have been loaded. Returns 0, or
  * -errno with err filled (-EINVAL: the chain does not fit the frame); the caller owns *ret, and
- * keeps `picture`. Any thread; takes as long as the filters do. */
-int halo_gate_again(const struct halo_output_picture *picture, const struct halo_chain *chain,
-                    struct halo_output_picture **ret, struct halo_error *err);
+ * keeps `frame`. Any thread; takes as long as the filters do. */
+int halo_gate_again(const struct halo_output_frame *frame, const struct halo_chain *chain,
+                    struct halo_output_frame **ret, struct halo_error *err);
 
 #endif

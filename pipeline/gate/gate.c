@@ -15,40 +15,40 @@
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/stats.h"
 #include "pipeline/gate/adapt.h"
-#include "pipeline/gate/gate_ways.h"
+#include "pipeline/gate/gate_variants.h"
 #include "pipeline/gate/leak.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/hw_frame.h"
-#include "pipeline/picture/picture_pool.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/hw_frame.h"
+#include "pipeline/frame/frame_pool.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 /* Defined only here, so no other file can make one. */
-struct halo_output_picture {
+struct halo_output_frame {
     AVFrame *frame;
     int64_t epoch;
 };
 
 struct halo_pending {
     struct halo_gate *gate;
-    const struct halo_gate_way *way;
+    const struct halo_gate_variant *variant;
     int64_t epoch;          /* of the gate when the frame entered */
     struct halo_lane *lane; /* NULL: no lane is held */
     bool submitted;
     bool passed;     /* explicit passthrough (-vf null): output is native, and no lane has it */
     AVFrame *native; /* unfiltered: the lane reads it until it is done */
     AVFrame *output; /* the lane writes it until then */
-    struct halo_picture_regions *regions; /* NULL: the plan's regions apply */
+    struct halo_frame_regions *regions; /* NULL: the plan's regions apply */
 };
 
 struct halo_gate {
-    struct halo_gate_ways ways;
-    const struct halo_gate_plan *plan; /* of the first way, for fields that all ways share */
+    struct halo_gate_variants variants;
+    const struct halo_gate_plan *plan; /* of the first variant, for fields that all share */
     struct halo_ring *ring;
     struct halo_adapter *adapter;
-    struct halo_picture_pool *outputs; /* output frames, and nothing else */
-    bool on_device;                    /* output frames are on a device */
-    bool open;                         /* passthrough: all filters are null, which is allowed */
-    atomic_bool warm;                  /* a frame has been filtered: all kernels are loaded */
+    struct halo_frame_pool *outputs; /* output frames, and nothing else */
+    bool on_device;                  /* output frames are on a device */
+    bool open;                       /* passthrough: all filters are null, which is allowed */
+    atomic_bool warm;                /* a frame has been filtered: all kernels are loaded */
 };
 
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
@@ -59,8 +59,8 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     if (!gate)
         return halo_fail(err, -ENOMEM, "out of memory");
     gate->ring = ring;
-    gate->plan = &gate->ways.first.plan;
-    code = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
+    gate->plan = &gate->variants.first.plan;
+    code = halo_gate_variants_open(&gate->variants, chain, ring, input, err);
     if (code < 0)
         goto fail;
     /* A chain of null filters requests unfiltered frames explicitly. If privacy allows that, they
@@ -70,7 +70,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
                  !halo_ring_ops(ring)->submit;
     const enum AVPixelFormat format = gate->plan->format;
     gate->outputs =
-        halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);
+        halo_frame_pool_create(halo_ring_memory(ring), format, input->width, input->height);
     if (!gate->outputs) {
         code = halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", input->width,
                          input->height);
@@ -88,7 +88,7 @@ fail:
 
 static void say_hidden(const struct halo_gate *gate)
 {
-    const struct halo_hidden_counts n = halo_gate_cells_hidden(gate->ways.cells);
+    const struct halo_hidden_counts n = halo_gate_cells_hidden(gate->variants.cells);
     if (gate->plan->input.frozen) /* who keeps the values says it */
         return;
     if (n.objects > 0)
@@ -108,19 +108,19 @@ void halo_gate_destroy(struct halo_gate *gate)
         return;
     say_hidden(gate);
     halo_adapter_destroy(gate->adapter);
-    halo_picture_pool_destroy(gate->outputs);
-    halo_gate_ways_close(&gate->ways);
+    halo_frame_pool_destroy(gate->outputs);
+    halo_gate_variants_close(&gate->variants);
     av_free(gate);
 }
 
 void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed)
 {
-    halo_gate_ways_set_feed(&gate->ways, feed);
+    halo_gate_variants_set_feed(&gate->variants, feed);
 }
 
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate)
 {
-    return &gate->ways.first.coverage;
+    return &gate->variants.first.coverage;
 }
 
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
@@ -135,14 +135,13 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
     if (device && (!ops->submit || !halo_gate_plan_fits_device(plan)))
         return -ENOTSUP;
     const int width = plan->input.width, height = plan->input.height;
-    struct halo_picture_pool *pool =
-        device
-            ? halo_picture_pool_create_on(device, halo_format_plain(plan->format), width, height,
-                                          ret_frames)
-            : halo_picture_pool_create(halo_ring_memory(gate->ring), plan->format, width, height);
+    struct halo_frame_pool *pool =
+        device ? halo_frame_pool_create_on(device, halo_format_plain(plan->format), width, height,
+                                           ret_frames)
+               : halo_frame_pool_create(halo_ring_memory(gate->ring), plan->format, width, height);
     if (!pool)
         return -ENOMEM;
-    halo_picture_pool_destroy(gate->outputs);
+    halo_frame_pool_destroy(gate->outputs);
     gate->outputs = pool;
     gate->on_device = device != NULL;
     return 0;
@@ -186,16 +185,16 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
     struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
     const int64_t begin = halo_stats_begin(stats, HALO_STAGE_MEMORY);
     av_frame_free(&pending->output);
-    pending->output = halo_picture_pool_get(pending->gate->outputs, gray);
+    pending->output = halo_frame_pool_get(pending->gate->outputs, gray);
     halo_stats_end(stats, HALO_STAGE_MEMORY, begin);
     return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
 }
 
 static const struct halo_step *steps_of(const struct halo_pending *pending, int p, bool own)
 {
-    const struct halo_plane_steps *steps = &pending->way->plan.steps[p];
+    const struct halo_plane_steps *steps = &pending->variant->plan.steps[p];
     if (pending->regions)
-        return halo_picture_regions_steps(pending->regions, p, own);
+        return halo_frame_regions_steps(pending->regions, p, own);
     return own ? steps->own : steps->plain;
 }
 
@@ -208,7 +207,7 @@ static bool is_own(const struct halo_pending *pending)
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
-    const struct halo_gate_plan *plan = &pending->way->plan;
+    const struct halo_gate_plan *plan = &pending->variant->plan;
     const bool own = is_own(pending);
     const bool from_device = halo_hw_frame_is(pending->native);
     if ((gate->on_device || from_device) && !own)
@@ -276,7 +275,7 @@ static int submit_again(struct halo_pending *pending, int code, struct halo_erro
         return ret;
     /* Copies the metadata, not the samples: describe_output() took it from the unfiltered frame. */
     AVFrame *old = pending->output;
-    pending->output = halo_picture_pool_get(pending->gate->outputs, true);
+    pending->output = halo_frame_pool_get(pending->gate->outputs, true);
     ret = pending->output ? av_frame_copy_props(pending->output, old) : -ENOMEM;
     if (!halo_backend_is_lost(halo_ring_ops(pending->gate->ring)))
         av_frame_free(&old); /* not if the device is lost: it may still write into that memory */
@@ -286,7 +285,7 @@ static int submit_again(struct halo_pending *pending, int code, struct halo_erro
 }
 
 /* Converts the frame to the native format, if necessary. */
-static int adapt(struct halo_pending *pending, const struct halo_raw_picture *raw,
+static int adapt(struct halo_pending *pending, const struct halo_raw_frame *raw,
                  struct halo_error *err)
 {
     const struct halo_gate *gate = pending->gate;
@@ -360,27 +359,27 @@ static bool find_planes(void *arg, struct halo_plane *ret)
 
 /* Sets the frame's regions: those of the region feed for its time, those of its verdict, and none
  * (the whole frame is filtered) for written regions whose place in this frame is not known. */
-static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
+static int take_regions(struct halo_pending *pending, const struct halo_raw_frame *raw)
 {
     struct halo_gate *gate = pending->gate;
     const int spill =
         raw->spill | (halo_av_frame_fields(raw->frame) & HALO_AV_INTERLACED ? HALO_SPILL_Y : 0);
     struct halo_regions_frame frame = {raw->frame->pts, raw->verdict, HALO_KNOWN,
                                        halo_adapter_reach(gate->adapter)};
-    pending->way = halo_gate_ways_choose(&gate->ways, raw->turn, spill,
-                                         halo_adapter_scales(gate->adapter), &frame.known);
-    const struct halo_gate_plan *plan = &pending->way->plan;
+    pending->variant = halo_gate_variants_choose(&gate->variants, raw->turn, spill,
+                                                 halo_adapter_scales(gate->adapter), &frame.known);
+    const struct halo_gate_plan *plan = &pending->variant->plan;
     const bool same = memcmp(&frame.reach, &plan->reach, sizeof frame.reach) == 0;
-    if (!pending->way->regions ||
-        (!plan->supplied && frame.known == HALO_KNOWN && !gate->ways.cells && same))
+    if (!pending->variant->regions ||
+        (!plan->supplied && frame.known == HALO_KNOWN && !gate->variants.cells && same))
         return 0;
     const struct halo_cells_frame cells = {find_planes, pending};
-    halo_gate_cells_begin(gate->ways.cells, &cells);
-    pending->regions = halo_gate_regions_take(pending->way->regions, &frame);
+    halo_gate_cells_begin(gate->variants.cells, &cells);
+    pending->regions = halo_gate_regions_take(pending->variant->regions, &frame);
     return pending->regions ? 0 : -ENOMEM;
 }
 
-static int enter_lane(struct halo_pending *pending, const struct halo_raw_picture *raw,
+static int enter_lane(struct halo_pending *pending, const struct halo_raw_frame *raw,
                       struct halo_error *err)
 {
     pending->lane = halo_ring_acquire(pending->gate->ring);
@@ -401,7 +400,7 @@ static int enter_lane(struct halo_pending *pending, const struct halo_raw_pictur
     return code < 0 ? fail_filter(pending, code, err) : 0;
 }
 
-int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
+int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_frame *raw,
                     struct halo_pending **ret, struct halo_error *err)
 {
     struct halo_pending *pending = av_mallocz(sizeof *pending);
@@ -436,11 +435,11 @@ static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_
                      input->stream, pending->epoch, input->epoch, epoch);
 }
 
-int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
+int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_frame **ret,
                     struct halo_error *err)
 {
-    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
-    int code = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    struct halo_output_frame *frame = av_mallocz(sizeof *frame);
+    int code = frame ? 0 : halo_fail(err, -ENOMEM, "out of memory");
     if (code >= 0 && !pending->passed)
         code = finish(pending);
     if (code == -EIO) {
@@ -455,13 +454,13 @@ int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_out
     if (code < 0) {
         if (!pending->passed)
             fail_filter(pending, code, err);
-        av_free(picture);
+        av_free(frame);
     } else {
         halo_leak(pending->output, pending->native);
-        picture->frame = pending->output;
-        picture->epoch = epoch;
+        frame->frame = pending->output;
+        frame->epoch = epoch;
         pending->output = NULL;
-        *ret = picture;
+        *ret = frame;
     }
     halo_pending_destroy(pending);
     return code;
@@ -475,40 +474,40 @@ void halo_pending_destroy(struct halo_pending *pending)
         (void)halo_ring_finish(pending->gate->ring, pending->lane); /* the lane still uses them */
     av_frame_free(&pending->native); /* first, because decoders have few surfaces */
     if (pending->regions)
-        halo_gate_regions_give(pending->way->regions, pending->regions);
+        halo_gate_regions_give(pending->variant->regions, pending->regions);
     if (pending->lane)
         halo_ring_release(pending->gate->ring, pending->lane);
     av_frame_free(&pending->output);
     av_free(pending);
 }
 
-const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture)
+const AVFrame *halo_output_frame_frame(const struct halo_output_frame *frame)
 {
-    return picture->frame;
+    return frame->frame;
 }
 
-int64_t halo_output_picture_epoch(const struct halo_output_picture *picture)
+int64_t halo_output_frame_epoch(const struct halo_output_frame *frame)
 {
-    return picture->epoch;
+    return frame->epoch;
 }
 
-struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture)
+struct halo_output_frame *halo_output_frame_ref(const struct halo_output_frame *frame)
 {
-    struct halo_output_picture *ref = av_mallocz(sizeof *ref);
+    struct halo_output_frame *ref = av_mallocz(sizeof *ref);
     if (!ref)
         return NULL;
-    ref->epoch = picture->epoch;
-    ref->frame = av_frame_clone(picture->frame);
+    ref->epoch = frame->epoch;
+    ref->frame = av_frame_clone(frame->frame);
     if (!ref->frame)
         av_freep(&ref);
     return ref;
 }
 
-int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret)
+int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_frame **ret)
 {
     const struct halo_gate_input *in = &gate->plan->input;
-    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
-    AVFrame *frame = picture ? halo_picture_pool_get(gate->outputs, true) : NULL;
+    struct halo_output_frame *picture = av_mallocz(sizeof *picture);
+    AVFrame *frame = picture ? halo_frame_pool_get(gate->outputs, true) : NULL;
     ptrdiff_t linesize[4] = {0};
     for (int p = 0; frame && p < 4; p++)
         linesize[p] = frame->linesize[p];
@@ -548,27 +547,27 @@ static int allocate_card(AVFrame *frame, const AVFrame *like)
     return 0;
 }
 
-int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
-                   int64_t pts, struct halo_output_picture **ret)
+int halo_gate_card(const struct halo_output_frame *like, const struct halo_card *card, int64_t pts,
+                   struct halo_output_frame **ret)
 {
-    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
-    int code = picture && (picture->frame = av_frame_alloc()) ? 0 : -ENOMEM;
+    struct halo_output_frame *frame = av_mallocz(sizeof *frame);
+    int code = frame && (frame->frame = av_frame_alloc()) ? 0 : -ENOMEM;
     if (code >= 0)
-        code = allocate_card(picture->frame, like->frame);
+        code = allocate_card(frame->frame, like->frame);
     if (code < 0) {
-        halo_output_picture_destroy(picture);
+        halo_output_frame_destroy(frame);
         return code;
     }
-    halo_card_draw(picture->frame, card);
-    picture->frame->pts = pts;
-    *ret = picture;
+    halo_card_draw(frame->frame, card);
+    frame->frame->pts = pts;
+    *ret = frame;
     return 0;
 }
 
-void halo_output_picture_destroy(struct halo_output_picture *picture)
+void halo_output_frame_destroy(struct halo_output_frame *frame)
 {
-    if (!picture)
+    if (!frame)
         return;
-    av_frame_free(&picture->frame);
-    av_free(picture);
+    av_frame_free(&frame->frame);
+    av_free(frame);
 }

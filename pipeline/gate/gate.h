@@ -3,7 +3,7 @@
  *
  *   raw --enter--> pending (in a lane of the ring: upload, filters, download) --leave--> output
  *
- * The three stages are different types. Encoders accept only struct halo_output_picture. Only
+ * The three stages are different types. Encoders accept only struct halo_output_frame. Only
  * halo_gate_leave() can make one, and it does so only after every filter of the chain has run on
  * every plane, the result has come back completely, and the frame belongs to the configuration
  * (epoch) that the caller expects. (Blank frames and cards, from halo_gate_blank() and
@@ -23,13 +23,13 @@
 #include "config/daemon.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/gate/ring.h"
-#include "pipeline/picture/card.h"
+#include "pipeline/frame/card.h"
 
 struct halo_coverage;
-struct halo_raw_picture;
+struct halo_raw_frame;
 struct halo_region_feed;
 struct halo_pending;
-struct halo_output_picture;
+struct halo_output_frame;
 struct halo_gate;
 struct halo_hidden; /* hidden.h */
 struct halo_frozen; /* frozen.h */
@@ -88,14 +88,14 @@ void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
  * keeps ownership of raw. If a frame's size or format differs from the first frame's, the frame is
  * converted to match. On success the caller owns *ret. Returns 0; -ENOMEM or -EIO (a conversion or
  * the device failed) with err filled; or -ECANCELED (the ring was aborted) with err empty. */
-int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
+int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_frame *raw,
                     struct halo_pending **ret, struct halo_error *err);
 
 /* Waits until the frame is filtered. epoch is the number of the configuration to which the caller
  * expects the frame to belong. Takes ownership of pending, even on failure. On success the caller
  * owns *ret. On failure no output frame exists, err is filled, and the function returns -ENOMEM,
  * -EIO or -ESTALE (the epoch of the frame or of the gate is not the expected one). */
-int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
+int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_frame **ret,
                     struct halo_error *err);
 
 /* Waits until the frame's lane has finished, and drops the frame. Any thread may call this function
@@ -104,25 +104,24 @@ void halo_pending_destroy(struct halo_pending *pending);
 
 /* Makes a gray or black frame that shows nothing, in the gate's format and size. Call this only if
  * output frames are in host memory. Returns 0 or -ENOMEM; the caller owns *ret. */
-int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret);
+int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_frame **ret);
 
 /* Makes a frame that shows the card. The new frame takes only its format, size, aspect ratio and
  * colour description from the frame `like`. No sample of `like` gets into the new frame, and no
  * other frame's memory is accessed. Returns 0, -ENOMEM, or -ENOTSUP (`like` is on a device); the
  * caller owns *ret. Any thread may call this, even while `like` is in use. */
-int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
-                   int64_t pts, struct halo_output_picture **ret);
+int halo_gate_card(const struct halo_output_frame *like, const struct halo_card *card, int64_t pts,
+                   struct halo_output_frame **ret);
 
-/* Returns the filtered frame, for encoders. The frame is read-only and valid until `picture` is
+/* Returns the filtered frame, for encoders. The frame is read-only and valid until `frame` is
  * destroyed. Because the frame's buffers are reference-counted, an encoder may keep a reference to
  * them. */
-const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
+const AVFrame *halo_output_frame_frame(const struct halo_output_frame *frame);
 /* Returns the epoch under which the frame was filtered, or 0 for blank frames and cards, which have
  * no epoch. */
-int64_t halo_output_picture_epoch(const struct halo_output_picture *picture);
+int64_t halo_output_frame_epoch(const struct halo_output_frame *frame);
 /* Returns another reference to the same frame, or NULL if memory runs out. */
-struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture);
-void halo_output_picture_destroy(
-    struct halo_output_picture *picture); /* any thread; NULL is ignored */
+struct halo_output_frame *halo_output_frame_ref(const struct halo_output_frame *frame);
+void halo_output_frame_destroy(struct halo_output_frame *frame); /* any thread; NULL is ignored */
 
 #endif

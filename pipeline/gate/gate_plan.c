@@ -12,7 +12,7 @@
 #include "pipeline/base/display.h"
 #include "pipeline/filter/coverage.h"
 #include "pipeline/filter/privacy.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 #include "pipeline/region/mask_image.h"
 
 static const struct halo_strategy *find_strategy(const struct halo_ring *ring,
@@ -67,8 +67,8 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
     const struct halo_plane_info info =
         halo_format_plane_info(plan->format, plan->input.width, plan->input.height, p);
     return (struct halo_shape_canvas){
-        .picture_width = plan->input.width,
-        .picture_height = plan->input.height,
+        .frame_width = plan->input.width,
+        .frame_height = plan->input.height,
         .log2_sub_x = info.log2_sub_x,
         .log2_sub_y = info.log2_sub_y,
         .width = info.width,
@@ -125,9 +125,9 @@ static bool is_everywhere(const struct halo_gate_plan *plan, int f)
 /* The size of the frame as displayed. */
 static void shown_size(const struct halo_gate_plan *plan, int *ret_width, int *ret_height)
 {
-    const bool aside = plan->input.turn & HALO_DISPLAY_ASIDE;
-    *ret_width = aside ? plan->input.height : plan->input.width;
-    *ret_height = aside ? plan->input.width : plan->input.height;
+    const bool sideways = plan->input.turn & HALO_DISPLAY_SIDEWAYS;
+    *ret_width = sideways ? plan->input.height : plan->input.width;
+    *ret_height = sideways ? plan->input.width : plan->input.height;
 }
 
 /* Sets the largest size of the region for which a level is planned: for a feed, a fraction of the

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "pipeline/gate/gate.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 
 /* The filter steps for one plane of every frame. If no filter changes the plane, the only step is a
  * copy. `own` contains the steps for the backend with which the ring was opened; `plain` contains

@@ -71,8 +71,8 @@ static bool gate_mean(const struct halo_plane *plane, const struct halo_step *st
 
 /* ---- regions ---- */
 
-struct halo_picture_regions {
-    struct halo_picture_regions *next; /* in the list of spare ones */
+struct halo_frame_regions {
+    struct halo_frame_regions *next; /* in the list of spare ones */
     struct halo_step *own[HALO_MAX_PLANES], *plain[HALO_MAX_PLANES];
     struct halo_drawn_region *drawn; /* for each plane of each filter; only leaders draw */
     /* for each plane; NULL: the filter draws no cells, and its colour is no mean */
@@ -85,7 +85,7 @@ struct halo_gate_regions {
     struct halo_region_feed *feed;
     struct halo_region_now now[2]; /* for filters without and with invert */
     struct halo_mutex lock;
-    struct halo_picture_regions *spare;
+    struct halo_frame_regions *spare;
 };
 
 struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan,
@@ -104,19 +104,19 @@ void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_r
     regions->feed = feed;
 }
 
-static void destroy_picture(const struct halo_gate_plan *plan, struct halo_picture_regions *picture)
+static void destroy_frame(const struct halo_gate_plan *plan, struct halo_frame_regions *frame)
 {
-    const int drawn = picture->drawn ? plan->chain->count * HALO_MAX_PLANES : 0;
+    const int drawn = frame->drawn ? plan->chain->count * HALO_MAX_PLANES : 0;
     for (int i = 0; i < drawn; i++)
-        halo_drawn_region_finish(&picture->drawn[i]);
+        halo_drawn_region_finish(&frame->drawn[i]);
     for (int f = 0; f < plan->chain->count; f++)
-        av_free(picture->cells[f]);
+        av_free(frame->cells[f]);
     for (int p = 0; p < HALO_MAX_PLANES; p++) {
-        av_free(picture->own[p]);
-        av_free(picture->plain[p]);
+        av_free(frame->own[p]);
+        av_free(frame->plain[p]);
     }
-    av_free(picture->drawn);
-    av_free(picture);
+    av_free(frame->drawn);
+    av_free(frame);
 }
 
 void halo_gate_regions_destroy(struct halo_gate_regions *regions)
@@ -124,47 +124,46 @@ void halo_gate_regions_destroy(struct halo_gate_regions *regions)
     if (!regions)
         return;
     while (regions->spare) {
-        struct halo_picture_regions *picture = regions->spare;
-        regions->spare = picture->next;
-        destroy_picture(regions->plan, picture);
+        struct halo_frame_regions *frame = regions->spare;
+        regions->spare = frame->next;
+        destroy_frame(regions->plan, frame);
     }
     av_free(regions);
 }
 
-static struct halo_picture_regions *create_picture(const struct halo_gate_plan *plan)
+static struct halo_frame_regions *create_frame(const struct halo_gate_plan *plan)
 {
-    struct halo_picture_regions *picture = av_mallocz(sizeof *picture);
-    if (!picture)
+    struct halo_frame_regions *frame = av_mallocz(sizeof *frame);
+    if (!frame)
         return NULL;
-    picture->drawn =
-        av_calloc((size_t)plan->chain->count * HALO_MAX_PLANES, sizeof *picture->drawn);
-    bool fine = picture->drawn != NULL;
+    frame->drawn = av_calloc((size_t)plan->chain->count * HALO_MAX_PLANES, sizeof *frame->drawn);
+    bool fine = frame->drawn != NULL;
     for (int p = 0; p < plan->planes; p++) {
         const struct halo_plane_steps *steps = &plan->steps[p];
-        picture->own[p] = av_memdup(steps->own, (size_t)steps->count * sizeof *steps->own);
-        picture->plain[p] = av_memdup(steps->plain, (size_t)steps->count * sizeof *steps->plain);
-        fine = fine && picture->own[p] && picture->plain[p];
+        frame->own[p] = av_memdup(steps->own, (size_t)steps->count * sizeof *steps->own);
+        frame->plain[p] = av_memdup(steps->plain, (size_t)steps->count * sizeof *steps->plain);
+        fine = fine && frame->own[p] && frame->plain[p];
     }
     for (int f = 0; f < plan->chain->count; f++) {
         struct halo_filter_cells cells;
         if (!halo_filter_cells(&plan->chain->filter[f], &cells) &&
             !halo_filter_means(&plan->chain->filter[f]))
             continue;
-        picture->cells[f] = av_calloc((size_t)plan->planes, sizeof *picture->cells[f]);
-        fine = fine && picture->cells[f];
+        frame->cells[f] = av_calloc((size_t)plan->planes, sizeof *frame->cells[f]);
+        fine = fine && frame->cells[f];
     }
     if (fine)
-        return picture;
-    destroy_picture(plan, picture);
+        return frame;
+    destroy_frame(plan, frame);
     return NULL;
 }
 
 /* Draws what filter f hides on the first plane of each canvas. False: out of memory. */
-static bool draw(const struct halo_gate_plan *plan, struct halo_picture_regions *picture, int f,
+static bool draw(const struct halo_gate_plan *plan, struct halo_frame_regions *frame, int f,
                  const struct halo_verdict_shapes *shapes, const struct halo_reach *reach)
 {
     for (int p = 0; p < plan->planes; p++) {
-        struct halo_drawn_region *drawn = &picture->drawn[f * HALO_MAX_PLANES + p];
+        struct halo_drawn_region *drawn = &frame->drawn[f * HALO_MAX_PLANES + p];
         const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p, reach);
         bool hidden;
         if (halo_gate_plan_canvas(plan, p) != p)
@@ -204,11 +203,11 @@ static int find_level(const struct halo_gate_input *input,
 }
 
 /* Draws the cells of filter f, if it has any, in place of the plan's one colour. */
-static void set_cells(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                      int f, const struct halo_verdict_shapes *shapes, bool written)
+static void set_cells(struct halo_gate_regions *regions, struct halo_frame_regions *frame, int f,
+                      const struct halo_verdict_shapes *shapes, bool written)
 {
     const struct halo_gate_plan *plan = regions->plan;
-    struct halo_conv *conv = picture->cells[f];
+    struct halo_conv *conv = frame->cells[f];
     struct halo_filter_cells cells;
     if (!conv || !halo_filter_cells(&plan->chain->filter[f], &cells))
         return;
@@ -216,12 +215,12 @@ static void set_cells(struct halo_gate_regions *regions, struct halo_picture_reg
     for (int p = 0; p < plan->planes; p++)
         for (int s = 0; s < plan->steps[p].count; s++)
             if (plan->steps[p].filter[s] == f)
-                picture->own[p][s].conv = picture->plain[p][s].conv = &conv[p];
+                frame->own[p][s].conv = frame->plain[p][s].conv = &conv[p];
 }
 
 /* Sets the steps of filter f, whose leader has drawn the shapes. NULL: it applies everywhere. */
-static void set_steps(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                      int f, const struct halo_verdict_shapes *shapes)
+static void set_steps(struct halo_gate_regions *regions, struct halo_frame_regions *frame, int f,
+                      const struct halo_verdict_shapes *shapes)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_planned_filter *planned = &plan->filter[f];
@@ -229,26 +228,26 @@ static void set_steps(struct halo_gate_regions *regions, struct halo_picture_reg
     for (int p = 0; p < plan->planes; p++) {
         const int canvas = halo_gate_plan_canvas(plan, p);
         const struct halo_region *region =
-            shapes ? &picture->drawn[planned->leader * HALO_MAX_PLANES + canvas].region : NULL;
+            shapes ? &frame->drawn[planned->leader * HALO_MAX_PLANES + canvas].region : NULL;
         for (int s = 0; s < plan->steps[p].count; s++) {
             if (plan->steps[p].filter[s] != f)
                 continue;
-            picture->own[p][s].conv = picture->plain[p][s].conv = &planned->level[level][p].conv;
-            picture->own[p][s].region = picture->plain[p][s].region = region;
+            frame->own[p][s].conv = frame->plain[p][s].conv = &planned->level[level][p].conv;
+            frame->own[p][s].region = frame->plain[p][s].region = region;
         }
     }
     if (shapes)
-        set_cells(regions, picture, f, shapes, false);
+        set_cells(regions, frame, f, shapes, false);
 }
 
-static struct halo_picture_regions *get_picture(struct halo_gate_regions *regions)
+static struct halo_frame_regions *get_frame(struct halo_gate_regions *regions)
 {
     halo_lock(&regions->lock);
-    struct halo_picture_regions *picture = regions->spare;
-    if (picture)
-        regions->spare = picture->next;
+    struct halo_frame_regions *frame = regions->spare;
+    if (frame)
+        regions->spare = frame->next;
     halo_unlock(&regions->lock);
-    return picture ? picture : create_picture(regions->plan);
+    return frame ? frame : create_frame(regions->plan);
 }
 
 static bool is_from_feed(const struct halo_planned_filter *planned)
@@ -267,13 +266,13 @@ static bool has_any(const struct halo_gate_plan *plan, bool inverted)
 
 /* Queries the feed, once for all filters. False: nothing is known, and the filters that use it
  * apply everywhere. */
-static bool ask_feed(struct halo_gate_regions *regions, int64_t picture_us)
+static bool ask_feed(struct halo_gate_regions *regions, int64_t frame_us)
 {
     struct halo_region_now *hidden = has_any(regions->plan, false) ? &regions->now[false] : NULL;
     struct halo_region_now *shown = has_any(regions->plan, true) ? &regions->now[true] : NULL;
     const char *why;
     return regions->feed && (hidden || shown) &&
-           halo_region_feed_at(regions->feed, picture_us, halo_now_ns(), hidden, shown, &why);
+           halo_region_feed_at(regions->feed, frame_us, halo_now_ns(), hidden, shown, &why);
 }
 
 /* The shapes that are supplied for a filter in one frame. */
@@ -283,10 +282,10 @@ struct supply {
     const struct halo_verdict *verdict;
 };
 
-static void take_supply(struct halo_gate_regions *regions, struct supply *ret, int64_t picture_us,
+static void take_supply(struct halo_gate_regions *regions, struct supply *ret, int64_t frame_us,
                         const struct halo_verdict *verdict)
 {
-    *ret = (struct supply){.feed_known = ask_feed(regions, picture_us), .verdict = verdict};
+    *ret = (struct supply){.feed_known = ask_feed(regions, frame_us), .verdict = verdict};
     for (int i = 0; i < 2; i++)
         ret->fed[i] = (struct halo_verdict_shapes){regions->now[i].shape, regions->now[i].count};
 }
@@ -302,7 +301,7 @@ static const struct halo_verdict_shapes *find_shapes(const struct supply *supply
 }
 
 /* Draws the supplied regions and sets the steps of their filters. supply NULL: nothing is known. */
-static void set_supplied(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
+static void set_supplied(struct halo_gate_regions *regions, struct halo_frame_regions *frame,
                          const struct supply *supply, const struct halo_reach *reach)
 {
     const struct halo_gate_plan *plan = regions->plan;
@@ -314,16 +313,16 @@ static void set_supplied(struct halo_gate_regions *regions, struct halo_picture_
         shapes[f] = supply ? find_shapes(supply, planned->filter) : NULL;
         if (planned->leader != f)
             shapes[f] = shapes[planned->leader];
-        else if (shapes[f] && !draw(plan, picture, f, shapes[f], reach))
+        else if (shapes[f] && !draw(plan, frame, f, shapes[f], reach))
             shapes[f] = NULL;
-        set_steps(regions, picture, f, shapes[f]);
+        set_steps(regions, frame, f, shapes[f]);
     }
 }
 
 /* Sets the steps of a filter with a written region: with the plan's region; with its own, if the
  * frame spills more (reach); or everywhere. */
-static void set_written(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                        int f, bool everywhere, const struct halo_reach *reach)
+static void set_written(struct halo_gate_regions *regions, struct halo_frame_regions *frame, int f,
+                        bool everywhere, const struct halo_reach *reach)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_planned_filter *planned = &plan->filter[f];
@@ -333,27 +332,27 @@ static void set_written(struct halo_gate_regions *regions, struct halo_picture_r
     const struct halo_verdict_shapes written = {shapes->shape, shapes->count};
     const bool spills = memcmp(reach, &plan->reach, sizeof *reach) != 0;
     everywhere = everywhere || !plan->filter[planned->leader].drawn ||
-                 (spills && !draw(plan, picture, f, &written, reach));
+                 (spills && !draw(plan, frame, f, &written, reach));
     for (int p = 0; p < plan->planes; p++) {
         const int own = f * HALO_MAX_PLANES + halo_gate_plan_canvas(plan, p);
         for (int s = 0; s < plan->steps[p].count; s++)
             if (plan->steps[p].filter[s] == f) {
-                picture->own[p][s].conv = picture->plain[p][s].conv = plan->steps[p].own[s].conv;
-                picture->own[p][s].region = picture->plain[p][s].region =
+                frame->own[p][s].conv = frame->plain[p][s].conv = plan->steps[p].own[s].conv;
+                frame->own[p][s].region = frame->plain[p][s].region =
                     everywhere ? NULL
-                    : spills   ? &picture->drawn[own].region
+                    : spills   ? &frame->drawn[own].region
                                : plan->steps[p].own[s].region;
             }
     }
     if (!everywhere)
-        set_cells(regions, picture, f, &written, true);
+        set_cells(regions, frame, f, &written, true);
 }
 
-static void set_mean(struct halo_picture_regions *picture, int f, int p, int s,
-                     const int32_t *means, int channels)
+static void set_mean(struct halo_frame_regions *frame, int f, int p, int s, const int32_t *means,
+                     int channels)
 {
-    struct halo_step *own = &picture->own[p][s], *plain = &picture->plain[p][s];
-    struct halo_conv *conv = &picture->cells[f][p];
+    struct halo_step *own = &frame->own[p][s], *plain = &frame->plain[p][s];
+    struct halo_conv *conv = &frame->cells[f][p];
     if (own->conv != conv)
         *conv = *own->conv;
     memcpy(conv->mask, means, (size_t)channels * sizeof *means);
@@ -361,18 +360,18 @@ static void set_mean(struct halo_picture_regions *picture, int f, int p, int s,
 }
 
 /* Sets the colours that are means, once the regions of all filters are known. */
-static void set_means(struct halo_gate_regions *regions, struct halo_picture_regions *picture)
+static void set_means(struct halo_gate_regions *regions, struct halo_frame_regions *frame)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_plane *planes = halo_gate_cells_planes(regions->cells);
     for (int p = 0; planes && p < plan->planes; p++) {
         const struct halo_plane_steps *steps = &plan->steps[p];
         int32_t means[2];
-        if (!gate_mean(&planes[p], picture->own[p], steps->count, means))
+        if (!gate_mean(&planes[p], frame->own[p], steps->count, means))
             continue;
         for (int s = 0; s < steps->count; s++)
             if (halo_filter_means(&plan->chain->filter[steps->filter[s]]))
-                set_mean(picture, steps->filter[s], p, s, means, planes[p].channels);
+                set_mean(frame, steps->filter[s], p, s, means, planes[p].channels);
     }
 }
 
@@ -386,13 +385,13 @@ static struct halo_reach most_reach(const struct halo_reach *a, const struct hal
     return ret;
 }
 
-struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    const struct halo_regions_frame *frame)
+struct halo_frame_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
+                                                  const struct halo_regions_frame *frame)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_reach reach = most_reach(&plan->reach, &frame->reach);
     const enum halo_gate_known worth = frame->known;
-    struct halo_picture_regions *picture = get_picture(regions);
+    struct halo_frame_regions *picture = get_frame(regions);
     if (!picture)
         return NULL;
     const bool any = plan->supplied && worth != HALO_KNOWN_NOTHING;
@@ -411,18 +410,18 @@ struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *re
     return picture;
 }
 
-void halo_gate_regions_give(struct halo_gate_regions *regions, struct halo_picture_regions *picture)
+void halo_gate_regions_give(struct halo_gate_regions *regions, struct halo_frame_regions *frame)
 {
-    if (!picture)
+    if (!frame)
         return;
     halo_lock(&regions->lock);
-    picture->next = regions->spare;
-    regions->spare = picture;
+    frame->next = regions->spare;
+    regions->spare = frame;
     halo_unlock(&regions->lock);
 }
 
-const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
-                                                   int p, bool own)
+const struct halo_step *halo_frame_regions_steps(const struct halo_frame_regions *frame, int p,
+                                                 bool own)
 {
-    return own ? picture->own[p] : picture->plain[p];
+    return own ? frame->own[p] : frame->plain[p];
 }

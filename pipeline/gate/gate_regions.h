@@ -16,7 +16,7 @@
 #include "pipeline/region/verdict.h"
 
 struct halo_gate_regions;
-struct halo_picture_regions;
+struct halo_frame_regions;
 
 /* plan and cells must outlive the result. cells: the frozen cells of the gate, or NULL if no filter
  * draws any; halo_gate_cells_begin() is called before each frame's regions are taken. Returns NULL
@@ -53,15 +53,15 @@ struct halo_regions_frame {
 
 /* Returns the regions for a frame, or NULL if memory runs out. Memory is allocated only when the
  * number of frames in the gate reaches a new maximum. */
-struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    const struct halo_regions_frame *frame);
+struct halo_frame_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
+                                                  const struct halo_regions_frame *frame);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
-                            struct halo_picture_regions *picture); /* NULL is ignored */
+                            struct halo_frame_regions *frame); /* NULL is ignored */
 
 /* Returns the steps for plane p; their number is the same as in the plan. If `own` is true, returns
  * the steps for the backend with which the ring was opened; otherwise returns the same steps
  * without strategies. */
-const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
-                                                   int p, bool own);
+const struct halo_step *halo_frame_regions_steps(const struct halo_frame_regions *frame, int p,
+                                                 bool own);
 
 #endif

@@ -33,9 +33,9 @@ struct part {
     int x0, y0, x1, y1;
 };
 
-static struct part part_of(int way)
+static struct part part_of(int variant)
 {
-    switch (way) {
+    switch (variant) {
     case 4:
         return (struct part){0, 0, 8, 8};
     case 5:
@@ -52,13 +52,13 @@ static struct part part_of(int way)
 }
 
 /* The share of the unfiltered frame in the luma sample at this place, in sixteenths. */
-static int share_of(int way, int x, int y, int width, int height)
+static int share_of(int variant, int x, int y, int width, int height)
 {
-    const struct part part = part_of(way);
+    const struct part part = part_of(variant);
     const int across = x * 16 / width, down = y * 16 / height;
     if (across < part.x0 || across >= part.x1 || down < part.y0 || down >= part.y1)
         return 0;
-    switch (way) {
+    switch (variant) {
     case 9:
         return y / 8 == height / 16 ? 16 : 0;
     case 10:
@@ -76,7 +76,7 @@ static int share_of(int way, int x, int y, int width, int height)
     }
 }
 
-static void leak_plane(int way, AVFrame *out, const AVFrame *raw, int p)
+static void leak_plane(int variant, AVFrame *out, const AVFrame *raw, int p)
 {
     const AVPixFmtDescriptor *form = av_pix_fmt_desc_get(out->format);
     const int right = p ? form->log2_chroma_w : 0, down = p ? form->log2_chroma_h : 0;
@@ -85,19 +85,19 @@ static void leak_plane(int way, AVFrame *out, const AVFrame *raw, int p)
         const uint8_t *from = raw->data[p] + (ptrdiff_t)y * raw->linesize[p];
         for (int x = 0; x < AV_CEIL_RSHIFT(out->width, right); x++) {
             /* For "every second row", rows of the plane itself count. */
-            const int at = way == 10 ? y : y << down;
-            const int share = share_of(way, x << right, at, out->width, out->height);
+            const int at = variant == 10 ? y : y << down;
+            const int share = share_of(variant, x << right, at, out->width, out->height);
             to[x] = (uint8_t)((from[x] * share + to[x] * (16 - share) + 8) / 16);
         }
     }
 }
 
-void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *old)
+void halo_leak_make(int variant, AVFrame *out, const AVFrame *raw, const AVFrame *old)
 {
-    const AVFrame *from = way >= 14 && old ? old : raw;
+    const AVFrame *from = variant >= 14 && old ? old : raw;
     for (int p = 0; p < 3 && out->data[p] && from->data[p]; p++)
-        if (way < 1 || way > 3 || p == way - 1)
-            leak_plane(way, out, from, p);
+        if (variant < 1 || variant > 3 || p == variant - 1)
+            leak_plane(variant, out, from, p);
 }
 
 void halo_leak(AVFrame *out, const AVFrame *raw)

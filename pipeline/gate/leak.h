@@ -12,7 +12,7 @@ enum { HALO_LEAKS = 16 }; /* number of different leaks that tests can make on pu
 /* Makes leak number `way`: copies a part of raw, or of old, into out. old is an earlier unfiltered
  * frame or NULL. All frames must be on the host, have the same format and size, and have 8 bits per
  * sample. Any thread. */
-void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *old);
+void halo_leak_make(int variant, AVFrame *out, const AVFrame *raw, const AVFrame *old);
 extern const char *const halo_leak_names[HALO_LEAKS];
 
 /* If the fault "leak" is requested, leaks a part of raw into out. Each call makes the next of the

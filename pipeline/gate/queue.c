@@ -10,7 +10,7 @@
 
 #include "config/base/thread.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 
 struct node {
     struct halo_item item;
@@ -28,7 +28,7 @@ struct halo_queue {
     int eventfd; /* negative: nobody polls */
 };
 
-static bool is_picture(const struct halo_item *item)
+static bool is_frame(const struct halo_item *item)
 {
     return item->kind == HALO_ITEM_RAW || item->kind == HALO_ITEM_PENDING ||
            item->kind == HALO_ITEM_OUTPUT;
@@ -41,22 +41,22 @@ void halo_item_finish(struct halo_item *item)
         av_packet_free(&item->packet);
         break;
     case HALO_ITEM_RAW:
-        halo_raw_picture_destroy(item->raw);
+        halo_raw_frame_destroy(item->raw);
         break;
     case HALO_ITEM_PENDING:
         halo_pending_destroy(item->pending);
         break;
     case HALO_ITEM_OUTPUT:
-        halo_output_picture_destroy(item->output);
+        halo_output_frame_destroy(item->output);
         break;
     case HALO_ITEM_END:
         break;
     }
 }
 
-struct halo_queue *halo_queue_create(int pictures, int packets)
+struct halo_queue *halo_queue_create(int frames, int packets)
 {
-    const size_t nodes = (size_t)pictures + (size_t)packets;
+    const size_t nodes = (size_t)frames + (size_t)packets;
     struct halo_queue *q = av_mallocz(sizeof *q);
     if (!q || !(q->nodes = av_calloc(nodes, sizeof *q->nodes))) {
         av_free(q);
@@ -69,7 +69,7 @@ struct halo_queue *halo_queue_create(int pictures, int packets)
     q->tail = &q->head;
     q->eventfd = -1;
     q->limit[0] = packets;
-    q->limit[1] = pictures;
+    q->limit[1] = frames;
     return q;
 }
 
@@ -98,7 +98,7 @@ static struct halo_item give_back(struct halo_queue *q, struct node *n)
 static struct halo_item take_oldest(struct halo_queue *q, bool kind)
 {
     struct node **at = &q->head;
-    while (is_picture(&(*at)->item) != kind)
+    while (is_frame(&(*at)->item) != kind)
         at = &(*at)->next;
     struct node *n = *at;
     *at = n->next;
@@ -119,7 +119,7 @@ static void tell(struct halo_queue *q)
 
 static int put(struct halo_queue *q, struct halo_item item, bool newest)
 {
-    const bool kind = is_picture(&item);
+    const bool kind = is_frame(&item);
     struct halo_item oldest;
     bool full = false;
     halo_lock(&q->lock);
@@ -170,7 +170,7 @@ static int get(struct halo_queue *q, struct halo_item *ret, bool wait)
         q->head = n->next;
         if (!q->head)
             q->tail = &q->head;
-        q->count[is_picture(&n->item)]--;
+        q->count[is_frame(&n->item)]--;
         *ret = give_back(q, n);
         halo_cond_broadcast(&q->changed);
     }

@@ -5,11 +5,11 @@
 
 #include <libavcodec/packet.h>
 
-enum { HALO_QUEUE_PICTURES = 4 }; /* frames that may wait between two stages */
+enum { HALO_QUEUE_FRAMES = 4 }; /* frames that may wait between two stages */
 
-struct halo_raw_picture;
+struct halo_raw_frame;
 struct halo_pending;
-struct halo_output_picture;
+struct halo_output_frame;
 struct halo_graph;
 
 enum halo_item_kind {
@@ -26,9 +26,9 @@ struct halo_item {
     int track; /* index of the track; PENDING: of the gate in its graph */
     union {
         AVPacket *packet;
-        struct halo_raw_picture *raw;
+        struct halo_raw_frame *raw;
         struct halo_pending *pending;
-        struct halo_output_picture *output;
+        struct halo_output_frame *output;
     };
     struct halo_graph *graph; /* PENDING: graph (graph.h) of the frame's gate; not owned */
     /* The fields below are used only in live streams. */
@@ -41,13 +41,13 @@ void halo_item_finish(struct halo_item *item); /* frees the object that the item
 
 /* A queue has one producer thread and one consumer thread; any thread may call halo_queue_abort().
  * Items keep their order. The queue applies backpressure: halo_queue_put() blocks if it is called
- * with a frame while `pictures` frames are queued, or with a packet while `packets` packets are
+ * with a frame while `frames` frames are queued, or with a packet while `packets` packets are
  * queued. Frames and packets are in one FIFO, so a consumer that keeps removing items always makes
  * room for a blocked producer. */
 struct halo_queue;
 
-struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL if memory runs out */
-void halo_queue_destroy(struct halo_queue *q);                   /* also frees the queue's items */
+struct halo_queue *halo_queue_create(int frames, int packets); /* NULL if memory runs out */
+void halo_queue_destroy(struct halo_queue *q);                 /* also frees the queue's items */
 
 /* Appends an item and takes ownership of it; on failure the item is freed. Blocks while the queue
  * has no room. Returns 0, or -ECANCELED after an abort. */

@@ -27,7 +27,7 @@ struct halo_ring {
     struct halo_lane lane[HALO_RING_MAX];
     int depth;
     struct halo_thread starter;
-    bool aside;             /* the starter has run */
+    bool in_background;     /* the starter has run */
     struct halo_lane early; /* on the CPU, until the GPU is there */
     atomic_llong opening;   /* ns: since when the starter opens the GPU; 0: it does not */
     atomic_llong taken;     /* number of frames that the early lane took */
@@ -193,7 +193,7 @@ static void *starter_main(void *arg)
     return NULL;
 }
 
-static int open_aside(struct halo_ring *ring, struct halo_error *err)
+static int open_in_background(struct halo_ring *ring, struct halo_error *err)
 {
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
     ring->ops = halo_backend_find("cuda");
@@ -204,7 +204,7 @@ static int open_aside(struct halo_ring *ring, struct halo_error *err)
     atomic_store(&ring->arrival.state, HALO_ARRIVAL_DUE);
     atomic_store(&ring->opening, halo_now_ns());
     code = halo_thread_start(&ring->starter, "gpu", starter_main, ring, err);
-    ring->aside = code >= 0;
+    ring->in_background = code >= 0;
     return code;
 }
 
@@ -243,7 +243,7 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
     atomic_store(&ring->arrival.state, HALO_ARRIVAL_THERE);
     int code;
     if (is_auto(ring)) {
-        code = settings->aside ? open_aside(ring, err) : open_auto(ring, err);
+        code = settings->in_background ? open_in_background(ring, err) : open_auto(ring, err);
     } else {
         const struct halo_backend_ops *ops = halo_backend_find(settings->backend);
         code = open_lanes(ring, ops);
@@ -266,11 +266,11 @@ void halo_ring_destroy(struct halo_ring *ring)
     if (!ring)
         return;
     halo_backend_close(ring->early.backend);
-    if (ring->aside && halo_backend_is_left()) {
+    if (ring->in_background && halo_backend_is_left()) {
         halo_thread_detach(ring->starter); /* it may still use the ring */
         return;
     }
-    if (ring->aside)
+    if (ring->in_background)
         halo_thread_join(ring->starter);
     for (int i = 0; i < ring->depth; i++)
         halo_backend_close(ring->lane[i].backend);

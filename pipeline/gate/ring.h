@@ -22,7 +22,7 @@
 #include "config/device.h"
 #include "kernels/frame.h"
 #include "pipeline/base/arrival.h"
-#include "pipeline/picture/memory.h"
+#include "pipeline/frame/memory.h"
 
 struct halo_stats;
 
@@ -37,7 +37,7 @@ struct halo_ring_settings {
     /* With "auto": the GPU is started by a thread of the ring, and one more lane, on the CPU, takes
      * all frames until the GPU is there, or for good if it cannot be started. Chains may not name
      * strategies. */
-    bool aside;
+    bool in_background;
     int64_t locked;           /* limit for page-locked memory, in bytes; negative: a default
                                * (memory.h) */
     double deadline;          /* seconds within which the device must finish a frame */
@@ -61,20 +61,20 @@ struct halo_ring;
 
 /* Opens the lanes. "auto" uses the GPU if it is available; otherwise it logs the reason and uses
  * the CPU. Returns 0, or -ENODEV, -ENOMEM or another error with err filled. Blocks while the driver
- * starts, unless settings->aside is set. The caller owns *ret. */
+ * starts, unless settings->in_background is set. The caller owns *ret. */
 int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
                      struct halo_error *err);
 /* No lane may be busy; NULL is ignored. Waits for a GPU that is being started, except after
  * halo_backend_leave(). */
 void halo_ring_destroy(struct halo_ring *ring);
 
-/* Returns the GPU's arrival, valid as long as the ring; without `aside` it has arrived. Frames that
- * are on the GPU may be submitted in lanes that are acquired after it. */
+/* Returns the GPU's arrival, valid as long as the ring; without `in_background` it has arrived.
+ * Frames that are on the GPU may be submitted in lanes that are acquired after it. */
 struct halo_arrival *halo_ring_arrival(struct halo_ring *ring);
 /* Returns how many frames were filtered before that. */
 int64_t halo_ring_early(const struct halo_ring *ring);
 
-/* Returns the backend with which the ring was opened, or is to be opened aside. */
+/* Returns the backend with which the ring was opened, or is to be opened in the background. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
 /* Returns the memory for the ring's frames. The ring keeps ownership of it. */
 struct halo_memory *halo_ring_memory(const struct halo_ring *ring);

@@ -17,9 +17,9 @@
 #include "pipeline/base/display.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/h264_sps.h"
-#include "pipeline/picture/decode_memory.h"
-#include "pipeline/picture/hw_frame.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/decode_memory.h"
+#include "pipeline/frame/hw_frame.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 /* ---- damage ---- */
 
@@ -48,7 +48,7 @@ struct halo_decode_judge {
                                           sets, until the first frame is delivered */
     /* Ring buffer: times of the newest packets sent before the first frame was delivered. */
     int64_t early[HALO_DECODE_JUDGE_EARLY];
-    int64_t packets, pictures; /* numbers of packets and frames counted, from `from` on */
+    int64_t packets, frames; /* numbers of packets and frames counted, from `from` on */
     int64_t before; /* number of packets, and of frames, that another decoder decoded before */
     bool delivered, interlaced;
 };
@@ -58,7 +58,7 @@ struct halo_decode_judge {
 static void decode_judge_begin(struct halo_decode_judge *j)
 {
     j->delivered = j->interlaced = j->seeks = false;
-    j->packets = j->pictures = 0;
+    j->packets = j->frames = 0;
     j->from = INT64_MIN;
     atomic_store(&j->complaints.latest, INT64_MIN);
 }
@@ -111,8 +111,8 @@ static bool has_flags(const struct halo_decode_judge *j, const AVFrame *frame, c
 
 /* In recordings that begin between keyframes, references of frames before the first frame that is
  * shown are missing. */
-static bool decode_judge_picture(struct halo_decode_judge *j, const AVFrame *frame,
-                                 const AVCodec *codec)
+static bool decode_judge_frame(struct halo_decode_judge *j, const AVFrame *frame,
+                               const AVCodec *codec)
 {
     if (!j->delivered && frame->pts < j->from)
         return false;
@@ -125,17 +125,17 @@ static bool decode_judge_picture(struct halo_decode_judge *j, const AVFrame *fra
     }
     j->delivered = true;
     j->interlaced |= halo_av_frame_fields(frame) & HALO_AV_INTERLACED;
-    j->pictures++;
+    j->frames++;
     return has_flags(j, frame, codec) || ((j->traits & HALO_HONEST) && complains(j));
 }
 
 /* If headers are damaged, the decoder drops frames as out of order, without an error. Some frames
  * are also dropped at joints between recordings. */
-static bool lacks_pictures(const struct halo_decode_judge *j)
+static bool lacks_frames(const struct halo_decode_judge *j)
 {
-    const int64_t packets = j->before + j->packets, pictures = j->before + j->pictures;
+    const int64_t packets = j->before + j->packets, frames = j->before + j->frames;
     const int64_t due = j->interlaced ? packets / 2 : packets;
-    return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - pictures) * 10 > due;
+    return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - frames) * 10 > due;
 }
 
 /* Returns whether the stream is damaged. Call this at the end of the stream. A second call does not
@@ -143,8 +143,8 @@ static bool lacks_pictures(const struct halo_decode_judge *j)
 static bool decode_judge_end(struct halo_decode_judge *j)
 {
     const bool broken =
-        j->delivered && (((j->traits & HALO_HONEST) && complains(j)) || lacks_pictures(j));
-    j->pictures = j->packets;
+        j->delivered && (((j->traits & HALO_HONEST) && complains(j)) || lacks_frames(j));
+    j->frames = j->packets;
     return broken;
 }
 
@@ -509,8 +509,7 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
 
 /* Sets the format that software would have decoded to, and copies the frame to the host if the
  * lanes cannot read it on the device. */
-static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
-                          struct halo_error *err)
+static int settle_frame(struct halo_decoder *d, struct halo_raw_frame *raw, struct halo_error *err)
 {
     const AVCodecParameters *par = d->stream->codecpar;
     d->resized |= raw->frame->width != par->width || raw->frame->height != par->height;
@@ -536,7 +535,7 @@ static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
     return 0;
 }
 
-int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
+int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_frame **ret,
                          struct halo_error *err)
 {
     if (!d->started)
@@ -558,23 +557,23 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
-    const bool broken = decode_judge_picture(&d->judge, d->frame, d->codec->codec);
+    const bool broken = decode_judge_frame(&d->judge, d->frame, d->codec->codec);
     if (broken)
         damaged = fail_decoding(d, d->frame->pts, AVERROR_INVALIDDATA, err);
     if (damaged < 0 || (broken && d->settings.whole)) {
         av_frame_unref(d->frame);
         return damaged;
     }
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
     if (!raw || !(raw->frame = av_frame_alloc())) {
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         return halo_fail(err, -ENOMEM, "out of memory for a frame");
     }
     raw->turn = find_turn(d, d->frame);
     av_frame_move_ref(raw->frame, d->frame);
-    code = settle_picture(d, raw, err);
+    code = settle_frame(d, raw, err);
     if (code < 0) {
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         return code;
     }
     *ret = raw;

@@ -12,7 +12,7 @@
 
 struct halo_memory;
 struct halo_damage;
-struct halo_raw_picture;
+struct halo_raw_frame;
 struct halo_decoder;
 
 struct halo_decoder_settings {
@@ -63,7 +63,7 @@ int halo_decode_refuse_encrypted(const char *name, const AVPacket *pkt, struct h
 
 /* Returns 1 and a frame with its pts set, which the caller owns; 0 if the decoder needs more
  * packets or has reached the end; or -errno with err filled. */
-int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
+int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_frame **ret,
                          struct halo_error *err);
 
 /* Returns true if a GPU decodes the stream or may start to decode it. Calls to the decoder may then

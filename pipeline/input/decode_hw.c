@@ -12,8 +12,8 @@
 #include "pipeline/base/av_version.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/h264_sps.h"
-#include "pipeline/picture/hw_device.h"
-#include "pipeline/picture/hw_frame.h"
+#include "pipeline/frame/hw_device.h"
+#include "pipeline/frame/hw_frame.h"
 
 struct halo_decode_hw {
     const struct halo_decode_hw_wish *wish;

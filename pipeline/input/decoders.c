@@ -9,7 +9,7 @@
 #include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "config/base/thread.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/input/decode_cuts.h"
 
@@ -27,10 +27,10 @@ struct halo_group {
     enum halo_group_state state;
     AVPacket **packet;
     int packets, room;
-    int due;                         /* number of packets whose frames are shown */
-    int64_t bytes;                   /* of its packets */
-    int64_t first;                   /* earliest time of a frame */
-    struct halo_raw_picture **frame; /* decoded; frames up to `returned` are NULL */
+    int due;                       /* number of packets whose frames are shown */
+    int64_t bytes;                 /* of its packets */
+    int64_t first;                 /* earliest time of a frame */
+    struct halo_raw_frame **frame; /* decoded; frames up to `returned` are NULL */
     int frames, frame_room, returned;
     int64_t newest; /* time of the newest frame */
 };
@@ -108,7 +108,7 @@ static int make_room(struct halo_group *g)
     if (g->frames < g->frame_room)
         return 0;
     const int room = g->frame_room ? g->frame_room * 2 : 32;
-    struct halo_raw_picture **frame = av_realloc_array(g->frame, (size_t)room, sizeof *g->frame);
+    struct halo_raw_frame **frame = av_realloc_array(g->frame, (size_t)room, sizeof *g->frame);
     if (!frame)
         return -ENOMEM;
     g->frame = frame;
@@ -136,15 +136,15 @@ static bool has_room(const struct halo_decoders *d, const struct halo_group *g)
 }
 
 /* Takes ownership of the frame. */
-static bool put(struct halo_decode_worker *w, struct halo_raw_picture *raw)
+static bool put(struct halo_decode_worker *w, struct halo_raw_frame *raw)
 {
     struct halo_decoders *d = w->all;
-    const int64_t pts = halo_raw_picture_pts(raw);
+    const int64_t pts = halo_raw_frame_pts(raw);
     struct halo_group *g = group_of(w, pts);
     while (g && !d->stop && !has_room(d, g))
         halo_cond_wait(&d->changed, &d->lock, INT64_MAX);
     if (!g || d->stop || !halo_decoder_is_plain(w->decoder) || make_room(g) < 0) {
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         spoil(w);
         return false;
     }
@@ -182,7 +182,7 @@ static bool collect(struct halo_decode_worker *w)
 {
     struct halo_decoders *d = w->all;
     struct halo_error err = {0};
-    struct halo_raw_picture *raw;
+    struct halo_raw_frame *raw;
     int code;
     while ((code = halo_decoder_receive(w->decoder, &raw, &err)) > 0) {
         halo_lock(&d->lock);
@@ -264,7 +264,7 @@ enum {
 static void drop_frames(struct halo_group *g)
 {
     for (int i = g->returned; i < g->frames; i++)
-        halo_raw_picture_destroy(g->frame[i]);
+        halo_raw_frame_destroy(g->frame[i]);
     g->returned = g->frames = 0;
 }
 
@@ -409,7 +409,7 @@ static int replay(struct halo_decoders *d, struct halo_error *err)
     return code < 0 ? code : 1;
 }
 
-static int receive_single(struct halo_decoders *d, struct halo_raw_picture **ret,
+static int receive_single(struct halo_decoders *d, struct halo_raw_frame **ret,
                           struct halo_error *err)
 {
     int code;
@@ -418,7 +418,7 @@ static int receive_single(struct halo_decoders *d, struct halo_raw_picture **ret
             if (d->skip == 0)
                 return code;
             d->skip--;
-            halo_raw_picture_destroy(*ret);
+            halo_raw_frame_destroy(*ret);
         }
         if (code == 0)
             code = replay(d, err);
@@ -533,7 +533,7 @@ static bool is_full(const struct halo_decoders *d)
 
 /* With the lock: 1 and a frame; 0: more packets are needed, or there are no more frames; -EAGAIN:
  * one decoder must go on. */
-static int receive(struct halo_decoders *d, struct halo_raw_picture **ret)
+static int receive(struct halo_decoders *d, struct halo_raw_frame **ret)
 {
     for (;;) {
         struct halo_group *g = d->first;
@@ -559,7 +559,7 @@ static int receive(struct halo_decoders *d, struct halo_raw_picture **ret)
     }
 }
 
-int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_picture **ret,
+int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_frame **ret,
                           struct halo_error *err)
 {
     if (d->single)

@@ -36,7 +36,7 @@ int halo_decoders_open(struct halo_decoders **ret, const char *name, AVStream *s
 void halo_decoders_close(struct halo_decoders *d); /* accepts NULL */
 void halo_decoders_set_window(struct halo_decoders *d, int64_t from, int64_t until);
 int halo_decoders_send(struct halo_decoders *d, const AVPacket *pkt, struct halo_error *err);
-int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_picture **ret,
+int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_frame **ret,
                           struct halo_error *err);
 
 /* Lets one decoder continue from the newest group on, of which more packets may come late or never.

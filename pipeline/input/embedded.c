@@ -107,7 +107,7 @@ static const struct magic {
     {4, 4, "JXL ", false},             /**/
     {4, 4, "jP  ", false},             /* JPEG 2000 */
     {4, 4, "ftyp", false},             /* HEIF, AVIF, MP4 */
-    {8, 6, "image/", false},           /* FLAC's picture block, as in METADATA_BLOCK_PICTURE */
+    {8, 6, "image/", false},           /* FLAC's frame block, as in METADATA_BLOCK_PICTURE */
     {0, 4, "<svg", false},             /**/
     {0, 5, "<?xml", true},             /**/
     {0, 4, "%PDF", false},             /**/
@@ -282,7 +282,7 @@ static int clean_ass(AVCodecParameters *par, bool *ret_found)
 
 /* Cuts off the headers from the first image in them, for example after the one FLAC block that the
  * decoder needs. */
-static bool cut_at_picture(AVCodecParameters *par)
+static bool cut_at_frame(AVCodecParameters *par)
 {
     for (int at = 0; at < par->extradata_size; at++) {
         if (!begins_picture(par->extradata + at, (size_t)(par->extradata_size - at), false))
@@ -307,7 +307,7 @@ int halo_embedded_clean_stream(const char *name, AVStream *stream, struct halo_e
     else if (par->codec_id == AV_CODEC_ID_ASS)
         code = clean_ass(par, &found);
     else
-        found = cut_at_picture(par);
+        found = cut_at_frame(par);
     if (code < 0)
         return halo_fail(err, code, "out of memory");
     if (found)

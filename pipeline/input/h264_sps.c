@@ -5,7 +5,7 @@
 #include "pipeline/input/nal_units.h"
 
 enum {
-    TYPE_SLICE = 1, /* of a picture that is not IDR; types 1 to 4 are parts of one */
+    TYPE_SLICE = 1, /* of a frame that is not IDR; types 1 to 4 are parts of one */
     TYPE_IDR = 5,
     TYPE_SPS = 7,
     MP4_HEAD = 8,  /* bytes before the first set: the avcC header and the set's length */

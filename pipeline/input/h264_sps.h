@@ -13,8 +13,8 @@
  * the parameter set is missing or damaged. Any thread. */
 bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size);
 
-/* Returns whether a packet begins with an IDR picture. No picture after an IDR picture refers to a
- * picture before it. Any thread. */
+/* Returns whether a packet begins with an IDR frame. No frame after an IDR frame refers to a
+ * frame before it. Any thread. */
 bool halo_h264_is_idr(const AVCodecParameters *par, const uint8_t *packet, size_t size);
 
 #endif

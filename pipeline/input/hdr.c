@@ -9,7 +9,7 @@
 
 #include "config/base/log.h"
 #include "pipeline/base/av_version.h"
-#include "pipeline/input/first_picture.h"
+#include "pipeline/input/first_frame.h"
 
 static void of_container(struct halo_hdr *hdr, const AVStream *st)
 {
@@ -37,7 +37,7 @@ static const char *rest_of(const AVStream *st, bool hdr)
     return hdr ? "the output is plain HDR" : "the output is SDR";
 }
 
-static void say_dropped(const AVStream *st, const struct halo_first_picture *first, bool hdr)
+static void say_dropped(const AVStream *st, const struct halo_first_frame *first, bool hdr)
 {
     const bool plus = hdr && first->dynamic;
     size_t size;
@@ -54,7 +54,7 @@ bool halo_hdr_is(const AVStream *stream)
     return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;
 }
 
-void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_picture *first,
+void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_frame *first,
                    const AVStream *stream)
 {
     const bool hdr = halo_hdr_is(stream);

@@ -13,7 +13,7 @@
 
 #include "config/base/error.h"
 
-struct halo_first_picture;
+struct halo_first_frame;
 
 struct halo_hdr {
     bool has_display, has_light;
@@ -25,8 +25,8 @@ struct halo_hdr {
 bool halo_hdr_is(const AVStream *stream);
 
 /* Reads the stream's metadata from its container. If the stream's transfer characteristic is HDR,
- * metadata that the container lacks is taken from the first frame (first_picture.h). */
-void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_picture *first,
+ * metadata that the container lacks is taken from the first frame (first_frame.h). */
+void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_frame *first,
                    const AVStream *stream);
 
 /* Writes the metadata to the output stream. Returns 0 or -ENOMEM. */

@@ -86,7 +86,7 @@ static bool append(const AVCodecParameters *par, size_t *at, int count, struct h
     return true;
 }
 
-/* Two lists: sequence and picture parameter sets. */
+/* Two lists: sequence and frame parameter sets. */
 static int find_avc(const AVCodecParameters *par, struct halo_nal *ret, int most)
 {
     const size_t size = (size_t)par->extradata_size;

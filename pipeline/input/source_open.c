@@ -22,7 +22,7 @@ enum {
 
 /* Demuxers that read one file and open no other: for inputs from strangers. Playlists (hls, dash,
  * concat, imf), numbered images (image2) and descriptions (sdp, vobsub) name others, as parts of
- * mlv and pictures of svg do. A demuxer that is not here yet is not used for them. */
+ * mlv and frames of svg do. A demuxer that is not here yet is not used for them. */
 static const char alone[] =
     "mov,matroska,mpegts,mpeg,avi,flv,live_flv,kux,ogg,asf,nut,mxf,gxf,dv,rm,wtv,nsv,nuv,pva,swf,"
     "ivf,obu,av1,h261,h263,h264,hevc,vvc,evc,m4v,mpegvideo,mjpeg,mjpeg_2000,smjpeg,mpjpeg,vc1,"

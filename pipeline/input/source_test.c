@@ -12,9 +12,9 @@
 #include "config/option.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/canary.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/picture_pool.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/frame_pool.h"
+#include "pipeline/frame/raw_frame_private.h"
 
 enum {
     MAX_RATE = 1000, /* frames per second */
@@ -38,7 +38,7 @@ struct halo_test_source {
     AVRational rate;
     int64_t next, count; /* negative count: endless */
     int canary;          /* negative: no canary */
-    struct halo_picture_pool *pool[SIZES];
+    struct halo_frame_pool *pool[SIZES];
 };
 
 static const struct halo_option options[] = {
@@ -141,7 +141,7 @@ int halo_test_source_create(struct halo_test_source **ret, const char *input,
         code = apply(t, &set, err);
     halo_options_finish(options, &set);
     for (int i = 0; i < SIZES && code >= 0 && memory; i++) {
-        t->pool[i] = halo_picture_pool_create(memory, t->format, t->width[i], t->height[i]);
+        t->pool[i] = halo_frame_pool_create(memory, t->format, t->width[i], t->height[i]);
         if (!t->pool[i])
             code = halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", t->width[i],
                              t->height[i]);
@@ -158,7 +158,7 @@ void halo_test_source_destroy(struct halo_test_source *t)
     if (!t)
         return;
     for (int i = 0; i < SIZES; i++)
-        halo_picture_pool_destroy(t->pool[i]);
+        halo_frame_pool_destroy(t->pool[i]);
     av_free(t);
 }
 
@@ -227,12 +227,12 @@ static void draw(const struct halo_test_source *t, AVFrame *f)
     draw_chroma(f, (unsigned)t->next);
 }
 
-int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **ret)
+int halo_test_source_read(struct halo_test_source *t, struct halo_raw_frame **ret)
 {
     if (t->next == t->count)
         return 0;
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
-    AVFrame *f = raw ? halo_picture_pool_get(t->pool[t->next / t->every % SIZES], false) : NULL;
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
+    AVFrame *f = raw ? halo_frame_pool_get(t->pool[t->next / t->every % SIZES], false) : NULL;
     if (!f) {
         av_free(raw);
         return -ENOMEM;

@@ -15,9 +15,9 @@
 #include <stdbool.h>
 
 #include "config/base/error.h"
-#include "pipeline/picture/memory.h"
+#include "pipeline/frame/memory.h"
 
-struct halo_raw_picture;
+struct halo_raw_frame;
 struct halo_test_source;
 
 /* Parses input and creates the source. memory must outlive the source; it may be NULL if no frame
@@ -32,6 +32,6 @@ void halo_test_source_describe(const struct halo_test_source *t, AVStream *strea
 
 /* Returns 1 and the next frame, with its time in the time base that halo_test_source_describe()
  * sets; 0 at the end; or -ENOMEM. The caller owns *ret. */
-int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **ret);
+int halo_test_source_read(struct halo_test_source *t, struct halo_raw_frame **ret);
 
 #endif

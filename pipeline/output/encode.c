@@ -18,7 +18,7 @@
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
 #include "pipeline/output/encode_choose.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 
 enum {
     PENDING = 512, /* frames inside an encoder: more than any lookahead */
@@ -405,11 +405,11 @@ static int64_t next_time(const struct halo_encoder *e, int64_t own)
 }
 
 /* *ret: the frame; if one is missing before it, the last one shown. */
-static int choose_frame(struct halo_encoder *e, const AVFrame *picture, bool missing, AVFrame **ret)
+static int choose_frame(struct halo_encoder *e, const AVFrame *frame, bool missing, AVFrame **ret)
 {
     if (missing && e->shown)
         return (*ret = av_frame_clone(e->shown)) ? 0 : -ENOMEM;
-    const int code = encoder_frame(e, picture, ret);
+    const int code = encoder_frame(e, frame, ret);
     if (code < 0 || !e->fills)
         return code;
     av_frame_free(&e->shown);
@@ -455,14 +455,14 @@ static void say_fields_hidden(struct halo_encoder *e)
     e->hides_fields = false;
 }
 
-int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *picture,
                       struct halo_error *err)
 {
     AVFrame *frame = NULL;
     if (picture && e->hides_fields &&
-        halo_av_frame_fields(halo_output_picture_frame(picture)) & HALO_AV_INTERLACED)
+        halo_av_frame_fields(halo_output_frame_frame(picture)) & HALO_AV_INTERLACED)
         say_fields_hidden(e);
-    const int more = picture ? prepare(e, halo_output_picture_frame(picture), &frame, err) : 0;
+    const int more = picture ? prepare(e, halo_output_frame_frame(picture), &frame, err) : 0;
     const int code = more < 0 ? 0 : avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);
     return code >= 0 || code == AVERROR_EOF ? more : fail_codec(e, code, err);

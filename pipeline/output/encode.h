@@ -11,7 +11,7 @@
 #include "config/base/error.h"
 #include "pipeline/input/hdr.h"
 
-struct halo_output_picture;
+struct halo_output_frame;
 struct halo_encoder;
 
 /* Properties of the frames to encode. The colours and geometry of the frames come from the input
@@ -42,7 +42,7 @@ struct halo_encoder_settings {
                                            encoder's default */
     int threads;                        /* 0: chosen by the encoder; with another number, its output
                                            does not depend on the machine */
-    bool live;  /* no frame waits for a later one; groups of pictures are closed, and keyframes
+    bool live;  /* no frame waits for a later one; groups of frames are closed, and keyframes
                    can be forced */
     bool jpeg;  /* samples use the full range, as in JPEG files */
     int chroma; /* enum halo_chroma of config/daemon.h; used only if live is set */
@@ -88,7 +88,7 @@ void halo_encoder_force_key(struct halo_encoder *e);
  * the function sent another frame instead, to fill a gap before this one; the caller then has to
  * send this frame again. Gaps are filled only if the container counts frames and the setting `live`
  * is off. Blocks while a frame is being encoded. */
-int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                       struct halo_error *err);
 /* Returns 1 with a packet in the encoder's time base; 0 if more frames are needed, or at the end;
  * or -errno with err filled. */

@@ -138,7 +138,7 @@ int halo_encode_check(const char *name, const char *key, const char *value, stru
 }
 
 /* Whether it accepts no frames in host memory, as encoders on devices do, except NVENC. */
-static bool takes_no_pictures(const AVCodec *codec)
+static bool takes_no_frames(const AVCodec *codec)
 {
     const enum AVPixelFormat *at = halo_av_pixel_formats(codec);
     if (codec->type != AVMEDIA_TYPE_VIDEO || !at)
@@ -151,7 +151,7 @@ static bool takes_no_pictures(const AVCodec *codec)
 
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err)
 {
-    if (takes_no_pictures(codec))
+    if (takes_no_frames(codec))
         return halo_fail_usage(err,
                                "%s: this encoder accepts only hardware frames of a device type "
                                "that halod does not support",

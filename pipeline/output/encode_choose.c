@@ -11,7 +11,7 @@
 #include "config/daemon.h"
 #include "config/option.h"
 #include "pipeline/output/container.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 
 #define INTERLACING "libx264,libx264rgb,mpeg2video,mpeg4"
 

@@ -9,7 +9,7 @@
 #include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/output/encode_check.h"
-#include "pipeline/picture/hw_device.h"
+#include "pipeline/frame/hw_device.h"
 
 /* Settings for a codec. */
 static const struct codec {

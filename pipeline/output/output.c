@@ -42,7 +42,7 @@ struct halo_output {
     void *finished_arg;
     struct halo_output_stats stats;
     /* The thread's: */
-    struct halo_begin_copy begin;
+    struct halo_parameters_copy begin;
     bool begun, open, keyed; /* keyed: the open file or connection has got the keyframe it needs */
     int pause_s;             /* 0: no failure */
     int64_t again_at;
@@ -136,7 +136,7 @@ static bool is_stale(struct halo_output *o)
 static bool open_place(struct halo_output *o)
 {
     struct halo_error err = {0};
-    const struct halo_live_begin begin = halo_begin_view(&o->begin);
+    const struct halo_encoding_parameters begin = halo_parameters_view(&o->begin);
     if (o->place->ops->open(o->place, &begin, &err) < 0) {
         if (!atomic_load(&o->place->stop_by))
             say_failure(o, &err);
@@ -190,12 +190,12 @@ static void write_packet(struct halo_output *o, const AVPacket *pkt)
         say_well(o);
 }
 
-static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
+static void take_begin(struct halo_output *o, struct halo_parameters_copy *begin)
 {
-    if (!o->begun || !halo_begin_is_same(o->begin.video, begin->video) ||
-        !halo_begin_is_same(o->begin.audio, begin->audio))
+    if (!o->begun || !halo_parameters_are_same(o->begin.video, begin->video) ||
+        !halo_parameters_are_same(o->begin.audio, begin->audio))
         close_place(o, NULL);
-    FFSWAP(struct halo_begin_copy, o->begin, *begin);
+    FFSWAP(struct halo_parameters_copy, o->begin, *begin);
     o->begun = true;
     o->keyed = false;
 }
@@ -217,7 +217,7 @@ static struct halo_output_item *wait_for_item(struct halo_output *o, bool *ret_o
 static void free_output(struct halo_output *o)
 {
     halo_output_queue_finish(&o->queue);
-    halo_begin_copy_finish(&o->begin);
+    halo_parameters_copy_finish(&o->begin);
     if (o->place)
         o->place->ops->destroy(o->place);
     av_free(o->name);
@@ -317,7 +317,7 @@ void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const
     o->place->finished = report_finished;
 }
 
-int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
+int halo_output_begin(struct halo_output *o, const struct halo_encoding_parameters *begin)
 {
     halo_lock(&o->lock);
     const int code = halo_output_queue_begin(&o->queue, begin);

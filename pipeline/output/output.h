@@ -10,7 +10,7 @@
 
 #include "config/base/error.h"
 #include "config/daemon.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 struct halo_output;
 
@@ -49,7 +49,7 @@ void halo_output_listen(struct halo_output *output, void (*finished)(void *arg, 
 /* Describes the packets that follow. If the codec parameters change, the segment is closed and a
  * new one begins. The description is copied. Any thread may call this function, but not at the same
  * time as halo_output_packet(). */
-int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);
+int halo_output_begin(struct halo_output *output, const struct halo_encoding_parameters *begin);
 /* Queues a packet. The packet's times must be as described in live.h. Never blocks: if the queue is
  * full, packets are dropped up to the next keyframe. */
 void halo_output_packet(struct halo_output *output, const AVPacket *pkt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Outputs to files, in segments. All containers begin at time 0 in each segment. If the process is
- * killed, they contain everything written except the last group of pictures.
+ * killed, they contain everything written except the last group of frames.
  *
  * halod writes the file itself, through a descriptor: errors are known by number, and the file can
  * be synced. After a failure such as a full disk, the file is cut back to the last point at which
@@ -116,7 +116,7 @@ static int fail(const struct file_place *f, int code, const char *words, struct 
                      words ? words : strerror(-code));
 }
 
-static int open_file(struct halo_place *place, const struct halo_live_begin *begin,
+static int open_file(struct halo_place *place, const struct halo_encoding_parameters *begin,
                      struct halo_error *err)
 {
     struct file_place *f = (struct file_place *)place;

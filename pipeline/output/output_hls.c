@@ -2,7 +2,7 @@
  * Outputs to live HLS playlists with segments of fragmented MP4.
  *
  * The MP4 muxer writes into memory: first the header, and then one fragment for each group of
- * pictures. A segment consists of whole fragments. Each opening of the output writes its own
+ * frames. A segment consists of whole fragments. Each opening of the output writes its own
  * header, and begins with a discontinuity, so that players that follow the playlist continue
  * although the engine died or the parameters changed.
  *
@@ -526,7 +526,7 @@ static int open_folder(struct hls_place *h)
 }
 
 /* Opens the muxer, and writes the header that it produced. */
-static int open_mux(struct hls_place *h, const struct halo_live_begin *begin)
+static int open_mux(struct hls_place *h, const struct halo_encoding_parameters *begin)
 {
     AVFormatContext *format = NULL;
     AVDictionary *options = NULL;
@@ -558,7 +558,7 @@ static int open_mux(struct hls_place *h, const struct halo_live_begin *begin)
     return code;
 }
 
-static int open_hls(struct halo_place *place, const struct halo_live_begin *begin,
+static int open_hls(struct halo_place *place, const struct halo_encoding_parameters *begin,
                     struct halo_error *err)
 {
     struct hls_place *h = (struct hls_place *)place;

@@ -27,7 +27,8 @@ static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVR
     return 0;
 }
 
-static int start(struct halo_mux *mux, const struct halo_live_begin *begin, AVDictionary **options)
+static int start(struct halo_mux *mux, const struct halo_encoding_parameters *begin,
+                 AVDictionary **options)
 {
     AVFormatContext *format = mux->format;
     int code = add_stream(format, begin->video, (AVRational){1, 90000});
@@ -56,7 +57,7 @@ static int start(struct halo_mux *mux, const struct halo_live_begin *begin, AVDi
 }
 
 int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
-                  const struct halo_live_begin *begin, AVDictionary **options)
+                  const struct halo_encoding_parameters *begin, AVDictionary **options)
 {
     *mux = (struct halo_mux){.format = format, .last = {INT64_MIN, INT64_MIN}};
     const int code = start(mux, begin, options);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 /* A muxer. A muxer whose fields are all zero counts as closed. The functions below return errors as
  * AVERROR codes. */
@@ -28,13 +28,13 @@ struct halo_mux {
  * remains the caller's. Removes the options that the muxer has used from *options, as
  * avformat_write_header() does. */
 int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
-                  const struct halo_live_begin *begin, AVDictionary **options);
+                  const struct halo_encoding_parameters *begin, AVDictionary **options);
 int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt);
 /* Writes buffered packets and the trailer, and frees the format. Call this even after a failure. */
 int halo_mux_close(struct halo_mux *mux);
 
 /* Adds options for the muxer to *ret. With these options, a file that is never finished loses at
- * most one group of pictures. Returns 0 or -ENOMEM. */
+ * most one group of frames. Returns 0 or -ENOMEM. */
 int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "config/base/error.h"
 #include "config/daemon.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 struct halo_output;
 struct halo_place;
@@ -20,7 +20,7 @@ struct halo_place;
 struct halo_place_ops {
     /* Begins a segment or a connection. Returns 0 or -errno; after a failure, the destination is
      * closed again. */
-    int (*open)(struct halo_place *place, const struct halo_live_begin *begin,
+    int (*open)(struct halo_place *place, const struct halo_encoding_parameters *begin,
                 struct halo_error *err);
     /* Returns whether a new segment has to begin at this keyframe; NULL: never. */
     bool (*is_over)(const struct halo_place *place, const AVPacket *key);

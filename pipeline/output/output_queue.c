@@ -16,7 +16,7 @@ void halo_output_item_free(struct halo_output_item *item)
     if (!item)
         return;
     av_packet_free(&item->pkt);
-    halo_begin_copy_finish(&item->begin);
+    halo_parameters_copy_finish(&item->begin);
     av_free(item);
 }
 
@@ -55,18 +55,19 @@ bool halo_output_is_key(const AVPacket *pkt)
     return pkt->stream_index == 0 && pkt->flags & AV_PKT_FLAG_KEY;
 }
 
-int halo_output_queue_begin(struct halo_output_queue *q, const struct halo_live_begin *begin)
+int halo_output_queue_begin(struct halo_output_queue *q,
+                            const struct halo_encoding_parameters *begin)
 {
-    struct halo_live_begin wanted = *begin;
+    struct halo_encoding_parameters wanted = *begin;
     wanted.card = wanted.solid = NULL;
     struct halo_output_item *item = av_mallocz(sizeof *item);
-    if (!item || halo_begin_copy_init(&item->begin, &wanted) < 0) {
+    if (!item || halo_parameters_copy_init(&item->begin, &wanted) < 0) {
         av_free(item);
         return -ENOMEM;
     }
     q->waiting = true;
     if (q->tail && !q->tail->pkt) {
-        FFSWAP(struct halo_begin_copy, q->tail->begin, item->begin);
+        FFSWAP(struct halo_parameters_copy, q->tail->begin, item->begin);
         halo_output_item_free(item);
     } else {
         append(q, item);

@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 struct halo_output_item {
     struct halo_output_item *next;
-    AVPacket *pkt;                /* a packet; if NULL, `begin` is set */
-    struct halo_begin_copy begin; /* without cards */
+    AVPacket *pkt;                     /* a packet; if NULL, `begin` is set */
+    struct halo_parameters_copy begin; /* without cards */
 };
 void halo_output_item_free(struct halo_output_item *item); /* accepts NULL */
 
@@ -30,7 +30,8 @@ bool halo_output_is_key(const AVPacket *pkt);
 
 /* Queues a description. If there is no packet between two descriptions, only the later one is kept,
  * so that the queue stays bounded. Returns 0 or -ENOMEM. */
-int halo_output_queue_begin(struct halo_output_queue *q, const struct halo_live_begin *begin);
+int halo_output_queue_begin(struct halo_output_queue *q,
+                            const struct halo_encoding_parameters *begin);
 /* Queues a reference to the packet. Returns false if the packet was dropped. If the dropped packet
  * was a video packet, all further video packets are dropped, too, until a keyframe arrives. */
 bool halo_output_queue_put(struct halo_output_queue *q, const AVPacket *pkt);

@@ -63,7 +63,7 @@ static int set_options(const struct url_place *u, AVDictionary **protocol, AVDic
     return code < 0 ? AVERROR(ENOMEM) : 0;
 }
 
-static int connect_to(struct url_place *u, const struct halo_live_begin *begin,
+static int connect_to(struct url_place *u, const struct halo_encoding_parameters *begin,
                       AVDictionary **protocol, AVDictionary **muxer)
 {
     AVFormatContext *format = NULL;
@@ -81,7 +81,7 @@ static int connect_to(struct url_place *u, const struct halo_live_begin *begin,
     return halo_mux_open(&u->mux, format, begin, muxer);
 }
 
-static int open_url(struct halo_place *place, const struct halo_live_begin *begin,
+static int open_url(struct halo_place *place, const struct halo_encoding_parameters *begin,
                     struct halo_error *err)
 {
     struct url_place *u = (struct url_place *)place;

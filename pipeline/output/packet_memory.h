@@ -2,7 +2,7 @@
  * The memory of a packet ring (packet_ring.h), as both sides see it.
  *
  *   memfd: | head, tail, padding to a page | size bytes of records, used in a circle |
- *   record: | kind, size of the rest | struct halo_packet_fields, data   or   begin_wire.h |
+ *   record: | kind, size of the rest | struct halo_packet_fields, data   or   parameters_wire.h |
  *
  * head and tail count bytes since the beginning. Both, and the sizes of records, are multiples of
  * 8. */
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 enum {
     HALO_PACKET_PAGE = 4096,

@@ -17,7 +17,7 @@ enum { HUGE_PAGES = 0x958458f6 }; /* hugetlbfs: an access may raise SIGBUS */
 struct halo_packet_reader {
     struct halo_packet_memory m;
     uint64_t tail;
-    struct halo_begin_copy begin;
+    struct halo_parameters_copy begin;
     bool begun, broken;
 };
 
@@ -92,7 +92,7 @@ void halo_packet_reader_destroy(struct halo_packet_reader *reader)
     if (!reader)
         return;
     halo_packet_memory_finish(&reader->m);
-    halo_begin_copy_finish(&reader->begin);
+    halo_parameters_copy_finish(&reader->begin);
     av_free(reader);
 }
 
@@ -136,9 +136,9 @@ static int read_data(struct halo_packet_reader *reader, uint64_t at, size_t size
 }
 
 static int read_begin(struct halo_packet_reader *reader, uint64_t at, size_t size,
-                      struct halo_live_begin *ret_begin)
+                      struct halo_encoding_parameters *ret_begin)
 {
-    struct halo_begin_copy begin;
+    struct halo_parameters_copy begin;
     uint8_t *bytes = av_malloc(size ? size : 1);
     if (!bytes)
         return -ENOMEM;
@@ -147,15 +147,15 @@ static int read_begin(struct halo_packet_reader *reader, uint64_t at, size_t siz
     av_free(bytes);
     if (code < 0)
         return code;
-    halo_begin_copy_finish(&reader->begin);
+    halo_parameters_copy_finish(&reader->begin);
     reader->begin = begin;
     reader->begun = true;
-    *ret_begin = halo_begin_view(&reader->begin);
+    *ret_begin = halo_parameters_view(&reader->begin);
     return HALO_PACKET_BEGIN;
 }
 
 static int read_record(struct halo_packet_reader *reader, size_t there, AVPacket *ret_pkt,
-                       struct halo_live_begin *ret_begin)
+                       struct halo_encoding_parameters *ret_begin)
 {
     struct halo_packet_header header;
     if (there < sizeof header)
@@ -178,7 +178,7 @@ static int read_record(struct halo_packet_reader *reader, size_t there, AVPacket
 }
 
 int halo_packet_read(struct halo_packet_reader *reader, AVPacket *ret_pkt,
-                     struct halo_live_begin *ret_begin)
+                     struct halo_encoding_parameters *ret_begin)
 {
     if (reader->broken)
         return -EPROTO;

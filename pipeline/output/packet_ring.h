@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "config/base/error.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 
 struct halo_packet_writer;
 struct halo_packet_reader;
@@ -44,7 +44,8 @@ int halo_packet_writer_event(const struct halo_packet_writer *writer);  /* the e
  * contains values that no codec has; or -ENOMEM. After an error no packet is accepted until another
  * description is written. halo_packet_write_begin() and halo_packet_write() never block; only one
  * thread at a time may call them. */
-int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin);
+int halo_packet_write_begin(struct halo_packet_writer *writer,
+                            const struct halo_encoding_parameters *begin);
 /* Writes a packet without its side data. Returns 0; -ENOSPC if the packet was dropped; or -EINVAL
  * if the packet has no timestamp or no data, or if no description was written before it. */
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt);
@@ -66,6 +67,6 @@ enum halo_packet_kind {
 /* Reads the next record. Returns an enum halo_packet_kind, -EPROTO or -ENOMEM. ret_pkt must be an
  * allocated, empty packet. */
 int halo_packet_read(struct halo_packet_reader *reader, AVPacket *ret_pkt,
-                     struct halo_live_begin *ret_begin);
+                     struct halo_encoding_parameters *ret_begin);
 
 #endif

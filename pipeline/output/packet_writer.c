@@ -121,7 +121,8 @@ static int put_begin(struct halo_packet_writer *writer)
     return code;
 }
 
-int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin)
+int halo_packet_write_begin(struct halo_packet_writer *writer,
+                            const struct halo_encoding_parameters *begin)
 {
     av_freep(&writer->begin);
     writer->begun = false;

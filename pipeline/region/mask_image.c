@@ -355,14 +355,14 @@ struct halo_mask_image *halo_mask_image_create(int width, int height)
  * NULL: out of memory. */
 static uint8_t *turn_weights(const uint8_t *shown, int width, int height, int turn)
 {
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
-    const int across = aside ? height : width, down = aside ? width : height;
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
+    const int across = sideways ? height : width, down = sideways ? width : height;
     uint8_t *stored = malloc((size_t)width * (size_t)height), *to = stored;
     for (int y = 0; stored && y < down; y++)
         for (int x = 0; x < across; x++) {
             const int i = turn & HALO_DISPLAY_X ? across - 1 - x : x;
             const int k = turn & HALO_DISPLAY_Y ? down - 1 - y : y;
-            *to++ = shown[(size_t)(aside ? i : k) * (size_t)width + (size_t)(aside ? k : i)];
+            *to++ = shown[(size_t)(sideways ? i : k) * (size_t)width + (size_t)(sideways ? k : i)];
         }
     return stored;
 }
@@ -370,7 +370,7 @@ static uint8_t *turn_weights(const uint8_t *shown, int width, int height, int tu
 int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
                           int turn)
 {
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
     struct halo_mask_image *image = calloc(1, sizeof *image);
     if (image)
         image->weight = turn_weights(shown->weight, shown->width, shown->height, turn);
@@ -378,8 +378,8 @@ int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_i
         halo_mask_image_destroy(image);
         return -ENOMEM;
     }
-    image->width = aside ? shown->height : shown->width;
-    image->height = aside ? shown->width : shown->height;
+    image->width = sideways ? shown->height : shown->width;
+    image->height = sideways ? shown->width : shown->height;
     halo_mask_image_measure(image);
     *ret = image;
     return 0;
@@ -389,7 +389,7 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
 {
     const size_t width = (size_t)frame->width, height = (size_t)frame->height;
     const int turn = halo_display_back(FFMAX(halo_display_of_frame(frame), 0));
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
     uint8_t *weight = malloc(width * height);
     int code = weight ? 0 : -ENOMEM;
     if (code == 0 && is_gray(frame))
@@ -411,8 +411,8 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
     }
     free(image->weight);
     image->weight = weight;
-    image->width = aside ? frame->height : frame->width;
-    image->height = aside ? frame->width : frame->height;
+    image->width = sideways ? frame->height : frame->width;
+    image->height = sideways ? frame->width : frame->height;
     halo_mask_image_measure(image);
     return 0;
 }

@@ -41,7 +41,7 @@ struct halo_region_feed {
     int64_t at, before; /* us: frames of the last two updates of this session */
     int64_t came;       /* ns: arrival of the last update; 0: none in this session */
     int regions;        /* in the last update */
-    int64_t updates, refused, pictures, whole;
+    int64_t updates, refused, frames, whole;
     struct halo_motion motion; /* scratch memory of the thread that updates */
 };
 
@@ -70,18 +70,18 @@ static void forget(struct halo_region_feed *feed)
     feed->came = 0;
 }
 
-void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us)
+void halo_region_feed_begin(struct halo_region_feed *feed, int64_t frame_us)
 {
     halo_lock(&feed->lock);
     forget(feed);
-    feed->session = picture_us;
+    feed->session = frame_us;
     halo_unlock(&feed->lock);
 }
 
-void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us)
+void halo_region_feed_pass(struct halo_region_feed *feed, int64_t frame_us)
 {
     halo_lock(&feed->lock);
-    feed->newest = picture_us;
+    feed->newest = frame_us;
     halo_unlock(&feed->lock);
 }
 
@@ -112,12 +112,12 @@ static int check_one(const struct halo_region_update *updates, int index, struct
     return 0;
 }
 
-int halo_region_check(int64_t picture_us, const struct halo_region_update *updates, int count,
+int halo_region_check(int64_t frame_us, const struct halo_region_update *updates, int count,
                       int64_t now, struct halo_error *err)
 {
     int corners = 0;
     const int64_t now_us = now / 1000;
-    if (picture_us < now_us - MINUTE_US || picture_us > now_us + MINUTE_US)
+    if (frame_us < now_us - MINUTE_US || frame_us > now_us + MINUTE_US)
         return halo_fail(
             err, -EINVAL,
             "'picture' must be a time within a minute of now, in microseconds of CLOCK_MONOTONIC");
@@ -166,15 +166,15 @@ static int64_t later(int64_t a, int64_t b)
 
 /* Begins an update about another frame: every object counts as missing until the update names
  * it. */
-static void turn_to(struct halo_region_feed *feed, int64_t picture_us)
+static void turn_to(struct halo_region_feed *feed, int64_t frame_us)
 {
-    feed->before = feed->came ? feed->at : picture_us;
-    feed->at = picture_us;
+    feed->before = feed->came ? feed->at : frame_us;
+    feed->at = frame_us;
     feed->regions = 0;
     for (int i = 0; i < feed->things; i++) {
         struct thing *t = &feed->thing[i];
         if (t->named)
-            t->end = later(picture_us + feed->hold, t->at + t->ttl);
+            t->end = later(frame_us + feed->hold, t->at + t->ttl);
         t->named = false;
     }
     drop_ended(feed);
@@ -255,41 +255,41 @@ static void add(struct halo_region_feed *feed, const char *id, const struct halo
     t->id[0] = '\0'; /* otherwise an update of one of the two would forget the other */
 }
 
-static int take(struct halo_region_feed *feed, int64_t picture_us,
+static int take(struct halo_region_feed *feed, int64_t frame_us,
                 const struct halo_region_update *updates, int count, int64_t now)
 {
     const bool silent = !feed->came || now - feed->came > feed->limit;
-    if (picture_us - SKEW_US > feed->newest) /* within a minute of now: no overflow */
+    if (frame_us - SKEW_US > feed->newest) /* within a minute of now: no overflow */
         return -ERANGE;
-    if (picture_us < feed->session || (!silent && picture_us < feed->at))
+    if (frame_us < feed->session || (!silent && frame_us < feed->at))
         return -ESTALE;
-    if (feed->came && picture_us < feed->at)
+    if (feed->came && frame_us < feed->at)
         forget(feed);
-    if (!feed->came || picture_us > feed->at)
-        turn_to(feed, picture_us);
+    if (!feed->came || frame_us > feed->at)
+        turn_to(feed, frame_us);
     feed->came = now;
     for (int i = 0; i < count && feed->came; i++) {
         const int64_t ttl = (int64_t)(updates[i].ttl * 1e6);
         struct thing *t = find(feed, updates[i].id);
         halo_motion_read(&feed->motion, &updates[i].shape, NULL);
         feed->motion.track = 0; /* ids are numbered here */
-        if (t && (t->at < picture_us || t->last.relative == feed->motion.relative))
-            renew(t, &feed->motion, picture_us, ttl);
+        if (t && (t->at < frame_us || t->last.relative == feed->motion.relative))
+            renew(t, &feed->motion, frame_us, ttl);
         else
-            add(feed, updates[i].id, &feed->motion, picture_us, ttl);
+            add(feed, updates[i].id, &feed->motion, frame_us, ttl);
     }
     feed->regions += count;
     feed->updates++;
     return 0;
 }
 
-int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
+int halo_region_feed_update(struct halo_region_feed *feed, int64_t frame_us,
                             const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err)
 {
-    const int checked = halo_region_check(picture_us, updates, count, now, err);
+    const int checked = halo_region_check(frame_us, updates, count, now, err);
     halo_lock(&feed->lock);
-    const int code = checked < 0 ? checked : take(feed, picture_us, updates, count, now);
+    const int code = checked < 0 ? checked : take(feed, frame_us, updates, count, now);
     feed->refused += code < 0;
     halo_unlock(&feed->lock);
     if (code == -ESTALE)
@@ -307,62 +307,62 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
 /* ---- frames ---- */
 
 /* The reason why everything is hidden in a frame, or NULL. */
-static const char *why_whole(const struct halo_region_feed *feed, int64_t picture_us, int64_t now)
+static const char *why_whole(const struct halo_region_feed *feed, int64_t frame_us, int64_t now)
 {
     if (!feed->came)
         return "none yet";
     if (now - feed->came > feed->limit)
         return "silent";
-    if (picture_us > feed->at + feed->limit / 1000 || picture_us < feed->before)
+    if (frame_us > feed->at + feed->limit / 1000 || frame_us < feed->before)
         return "late";
     return NULL;
 }
 
 /* Adds what a frame hides of an object: its path between two positions, or its last position. */
-static bool put(struct halo_region_list *list, const struct thing *t, int64_t picture_us,
+static bool put(struct halo_region_list *list, const struct thing *t, int64_t frame_us,
                 double margin, int most)
 {
     struct halo_motion there;
     if (!t->moves)
         return halo_motion_put(list, &t->last, NULL, margin, most);
-    if (picture_us < t->at)
+    if (frame_us < t->at)
         return halo_motion_put(list, &t->before, &t->last, margin, most);
-    if (picture_us == t->at || t->last.relative != t->before.relative)
+    if (frame_us == t->at || t->last.relative != t->before.relative)
         return halo_motion_put(list, &t->last, NULL, margin, most);
     halo_motion_go_on(&there, &t->last, &t->before,
-                      (double)(picture_us - t->at) / (double)(t->at - t->at_before));
+                      (double)(frame_us - t->at) / (double)(t->at - t->at_before));
     return halo_motion_put(list, &t->last, &there, margin, most);
 }
 
-static bool is_in(const struct thing *t, int64_t picture_us)
+static bool is_in(const struct thing *t, int64_t frame_us)
 {
-    return t->named || picture_us <= t->end;
+    return t->named || frame_us <= t->end;
 }
 
-static const char *put_all(const struct halo_region_feed *feed, int64_t picture_us, int64_t now,
+static const char *put_all(const struct halo_region_feed *feed, int64_t frame_us, int64_t now,
                            struct halo_region_list *list)
 {
-    const char *why = why_whole(feed, picture_us, now);
+    const char *why = why_whole(feed, frame_us, now);
     int count = 0;
     for (int i = 0; i < feed->things; i++)
-        count += is_in(&feed->thing[i], picture_us);
+        count += is_in(&feed->thing[i], frame_us);
     const int most = count < HALO_MAX_SHAPES ? HALO_MAX_SHAPES / (count + !count) : 1;
     for (int i = 0; i < feed->things && !why; i++)
-        if (is_in(&feed->thing[i], picture_us) &&
-            !put(list, &feed->thing[i], picture_us, feed->margin, most))
+        if (is_in(&feed->thing[i], frame_us) &&
+            !put(list, &feed->thing[i], frame_us, feed->margin, most))
             why = "too many";
     return why;
 }
 
-static void put_shown(const struct halo_region_feed *feed, int64_t picture_us,
+static void put_shown(const struct halo_region_feed *feed, int64_t frame_us,
                       struct halo_region_list *list)
 {
-    for (int i = 0; i < feed->things && picture_us >= feed->at; i++)
+    for (int i = 0; i < feed->things && frame_us >= feed->at; i++)
         if (feed->thing[i].named && !feed->thing[i].joined)
             halo_motion_put_less(list, &feed->thing[i].last, feed->margin);
 }
 
-bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,
+bool halo_region_feed_at(struct halo_region_feed *feed, int64_t frame_us, int64_t now,
                          struct halo_region_now *hidden, struct halo_region_now *shown,
                          const char **ret_why)
 {
@@ -372,11 +372,10 @@ bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int6
     if (shown)
         shown->count = shown->corners = 0;
     halo_lock(&feed->lock);
-    const char *why =
-        hidden ? put_all(feed, picture_us, now, &list) : why_whole(feed, picture_us, now);
+    const char *why = hidden ? put_all(feed, frame_us, now, &list) : why_whole(feed, frame_us, now);
     if (shown && !why)
-        put_shown(feed, picture_us, &less);
-    feed->pictures++;
+        put_shown(feed, frame_us, &less);
+    feed->frames++;
     feed->whole += why != NULL;
     halo_unlock(&feed->lock);
     if (why)
@@ -391,7 +390,7 @@ void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
     *ret = (struct halo_region_feed_stats){
         .updates = feed->updates,
         .refused = feed->refused,
-        .pictures = feed->pictures,
+        .frames = feed->frames,
         .whole = feed->whole,
         .regions = feed->regions,
         .age = feed->came ? (double)(now - feed->came) / 1e9 : -1,

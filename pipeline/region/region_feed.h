@@ -72,27 +72,27 @@ int halo_region_feed_create(struct halo_region_feed **ret,
                             const struct halo_region_feed_settings *settings); /* 0, -ENOMEM */
 void halo_region_feed_destroy(struct halo_region_feed *feed);                  /* NULL is ignored */
 
-/* Starts a new session with the source. picture_us is the timestamp of the session's first frame.
+/* Starts a new session with the source. frame_us is the timestamp of the session's first frame.
  * All earlier updates are forgotten. */
-void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us);
+void halo_region_feed_begin(struct halo_region_feed *feed, int64_t frame_us);
 
-/* Records that the frame with the timestamp picture_us enters the pipeline. From now on, updates
+/* Records that the frame with the timestamp frame_us enters the pipeline. From now on, updates
  * about this frame and about earlier frames of the session are accepted. */
-void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us);
+void halo_region_feed_pass(struct halo_region_feed *feed, int64_t frame_us);
 
 /* Checks an update as far as that is possible without a feed. `now` is the current time in ns of
  * CLOCK_MONOTONIC. Returns 0; or -EINVAL with err filled if there are too many regions, if a shape
- * is invalid, if an id occurs twice, or if picture_us is more than a minute before or after `now`.
+ * is invalid, if an id occurs twice, or if frame_us is more than a minute before or after `now`.
  * Any thread. */
-int halo_region_check(int64_t picture_us, const struct halo_region_update *updates, int count,
+int halo_region_check(int64_t frame_us, const struct halo_region_update *updates, int count,
                       int64_t now, struct halo_error *err);
 
-/* Applies an update, which lists what was found in the frame with the timestamp picture_us. The
+/* Applies an update, which lists what was found in the frame with the timestamp frame_us. The
  * caller keeps ownership of `updates`. Returns 0; or, with err filled, -EINVAL as
  * halo_region_check() does, -ESTALE (the update is about a frame that is older than the last
  * update's frame or than the first frame of the session), or -ERANGE (the update is about a frame
  * that is more than 100 ms ahead of the newest frame in the pipeline). */
-int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
+int halo_region_feed_update(struct halo_region_feed *feed, int64_t frame_us,
                             const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err);
 
@@ -105,21 +105,21 @@ struct halo_region_now {
     int corners;
 };
 
-/* Gets the shapes for the frame with the timestamp picture_us. Sets *hidden to the shapes that
+/* Gets the shapes for the frame with the timestamp frame_us. Sets *hidden to the shapes that
  * filters without invert hide, and *shown to the shapes that filters with invert show. hidden or
  * shown may be NULL. Returns false if everything must be hidden; *ret_why is then the reason that
  * the stream's status shows: "none yet", "silent", "late" or "too many". One call sets both *hidden
  * and *shown, so that both are based on the same updates. If two calls were necessary, an update
  * could arrive between them. A filter with invert could then show a part of the frame that the
  * other filters, which use another update, do not hide. */
-bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,
+bool halo_region_feed_at(struct halo_region_feed *feed, int64_t frame_us, int64_t now,
                          struct halo_region_now *hidden, struct halo_region_now *shown,
                          const char **ret_why);
 
 struct halo_region_feed_stats {
     int64_t updates, refused; /* numbers of accepted updates, and of refused or dropped ones */
     /* Number of queries for a frame's shapes, and number of those queries that hid everything. */
-    int64_t pictures, whole;
+    int64_t frames, whole;
     int regions;     /* number of regions in the last update */
     double age;      /* seconds since the last update; negative: none in this session */
     const char *why; /* why a frame would be hidden entirely now, or NULL */

@@ -72,31 +72,31 @@ struct halo_shape_box halo_shape_box(const struct halo_shape *shape, int width, 
     return box;
 }
 
-void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
-                      int picture_height, double *ret_width, double *ret_height)
+void halo_shapes_size(const struct halo_shape *shapes, int count, int frame_width, int frame_height,
+                      double *ret_width, double *ret_height)
 {
     struct halo_shape_box all = {HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < count; i++) {
-        const struct halo_shape_box box = halo_shape_box(&shapes[i], picture_width, picture_height);
-        if (fmax(box.x0, 0) >= fmin(box.x1, picture_width) ||
-            fmax(box.y0, 0) >= fmin(box.y1, picture_height))
+        const struct halo_shape_box box = halo_shape_box(&shapes[i], frame_width, frame_height);
+        if (fmax(box.x0, 0) >= fmin(box.x1, frame_width) ||
+            fmax(box.y0, 0) >= fmin(box.y1, frame_height))
             continue; /* outside of the frame */
         all = (struct halo_shape_box){fmin(all.x0, box.x0), fmin(all.y0, box.y0),
                                       fmax(all.x1, box.x1), fmax(all.y1, box.y1)};
     }
     const bool some = all.x0 < all.x1;
-    *ret_width = some ? fmin(all.x1 - all.x0, picture_width) : picture_width;
-    *ret_height = some ? fmin(all.y1 - all.y0, picture_height) : picture_height;
+    *ret_width = some ? fmin(all.x1 - all.x0, frame_width) : frame_width;
+    *ret_height = some ? fmin(all.y1 - all.y0, frame_height) : frame_height;
 }
 
-bool halo_shape_pixels(const struct halo_shape *shape, int picture_width, int picture_height,
+bool halo_shape_pixels(const struct halo_shape *shape, int frame_width, int frame_height,
                        struct halo_rect *ret)
 {
-    const struct halo_shape_box box = halo_shape_box(shape, picture_width, picture_height);
-    const struct halo_rect r = {(int)floor(fmin(fmax(box.x0, 0), picture_width)),
-                                (int)floor(fmin(fmax(box.y0, 0), picture_height)),
-                                (int)ceil(fmin(fmax(box.x1, 0), picture_width)),
-                                (int)ceil(fmin(fmax(box.y1, 0), picture_height))};
+    const struct halo_shape_box box = halo_shape_box(shape, frame_width, frame_height);
+    const struct halo_rect r = {(int)floor(fmin(fmax(box.x0, 0), frame_width)),
+                                (int)floor(fmin(fmax(box.y0, 0), frame_height)),
+                                (int)ceil(fmin(fmax(box.x1, 0), frame_width)),
+                                (int)ceil(fmin(fmax(box.y1, 0), frame_height))};
     *ret = r;
     return r.x0 < r.x1 && r.y0 < r.y1;
 }
@@ -148,7 +148,7 @@ static struct halo_length pixels(double value)
 static struct halo_shape_box store_box(const struct turning *t, const struct halo_shape_box *shown)
 {
     struct halo_shape_box box = *shown;
-    if (t->turn & HALO_DISPLAY_ASIDE)
+    if (t->turn & HALO_DISPLAY_SIDEWAYS)
         box = (struct halo_shape_box){shown->y0, shown->x0, shown->y1, shown->x1};
     if (t->turn & HALO_DISPLAY_X)
         box = (struct halo_shape_box){t->width - box.x1, box.y0, t->width - box.x0, box.y1};
@@ -194,8 +194,9 @@ static int store_shape(const struct turning *t, const struct halo_shape *shown,
 int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown, int turn,
                       int width, int height)
 {
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
-    const struct turning t = {turn, width, height, aside ? height : width, aside ? width : height};
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
+    const struct turning t = {turn, width, height, sideways ? height : width,
+                              sideways ? width : height};
     struct halo_shapes *shapes = calloc(1, sizeof *shapes);
     if (shapes)
         shapes->shape = calloc((size_t)shown->count, sizeof *shapes->shape);

@@ -109,7 +109,7 @@ void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape ow
 
 /* Finds the luma pixels of a frame in which the shape's bounding box lies, even if only partly.
  * Returns false if there are none. */
-bool halo_shape_pixels(const struct halo_shape *shape, int picture_width, int picture_height,
+bool halo_shape_pixels(const struct halo_shape *shape, int frame_width, int frame_height,
                        struct halo_rect *ret);
 
 /* Returns whether any length other than 0 is in pixels, which means that the region covers a
@@ -124,10 +124,10 @@ int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown,
 
 /* A plane of a frame, and how shapes are drawn into it. */
 struct halo_shape_canvas {
-    int picture_width, picture_height; /* luma pixels */
-    int log2_sub_x, log2_sub_y;        /* the plane's subsampling: 1, 1 for 4:2:0 chroma */
-    int width, height;                 /* size of the plane, in samples */
-    double feather;                    /* luma pixels, 0 .. HALO_MAX_FEATHER */
+    int frame_width, frame_height; /* luma pixels */
+    int log2_sub_x, log2_sub_y;    /* the plane's subsampling: 1, 1 for 4:2:0 chroma */
+    int width, height;             /* size of the plane, in samples */
+    double feather;                /* luma pixels, 0 .. HALO_MAX_FEATHER */
     bool invert;
     bool whole;           /* any weight of a mask image above 0 becomes 255 */
     int spill_x, spill_y; /* samples by which the hidden part is enlarged on each side, because
@@ -164,7 +164,7 @@ void halo_drawn_region_finish(struct halo_drawn_region *region);
  * the frame, the result is the frame's width and height. Filters whose strength follows the size of
  * a region use this function. The box includes parts outside the frame, so that the strength does
  * not decrease while a region leaves the frame. */
-void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
-                      int picture_height, double *ret_width, double *ret_height);
+void halo_shapes_size(const struct halo_shape *shapes, int count, int frame_width, int frame_height,
+                      double *ret_width, double *ret_height);
 
 #endif

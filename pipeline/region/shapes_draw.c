@@ -340,9 +340,9 @@ static struct halo_rect box_of(const struct drawing *d, const struct halo_shape_
     span(across, box->x0, box->x1, inner, &r.x0, &r.x1);
     span(down, box->y0, box->y1, inner, &r.y0, &r.y1);
     /* The part of the last sample outside of the frame does not count. */
-    if (inner && box->x1 >= d->canvas->picture_width)
+    if (inner && box->x1 >= d->canvas->frame_width)
         r.x1 = d->canvas->width;
-    if (inner && box->y1 >= d->canvas->picture_height)
+    if (inner && box->y1 >= d->canvas->frame_height)
         r.y1 = d->canvas->height;
     return r;
 }
@@ -400,7 +400,7 @@ struct edge {
 
 static int get_edges(const struct drawing *d, const struct halo_shape *shape, struct edge *ret)
 {
-    const int width = d->canvas->picture_width, height = d->canvas->picture_height;
+    const int width = d->canvas->frame_width, height = d->canvas->frame_height;
     for (int i = 0; i < shape->corners; i++) {
         const int next = (i + 1) % shape->corners;
         const int64_t x0 = fixed(halo_shape_length(&shape->corner[i][0], width));
@@ -530,9 +530,9 @@ static void draw_scaled_row(struct drawing *d, const struct halo_mask_image *mas
     const uint8_t flip = d->inner ? 255 : 0;
     uint8_t *to = mask_row(d, y);
     struct halo_rect r;
-    mask_span(y, 1 << c->log2_sub_y, c->picture_height, mask->height, &r.y0, &r.y1);
+    mask_span(y, 1 << c->log2_sub_y, c->frame_height, mask->height, &r.y0, &r.y1);
     for (int x = 0; x < c->width; x++) {
-        mask_span(x, 1 << c->log2_sub_x, c->picture_width, mask->width, &r.x0, &r.x1);
+        mask_span(x, 1 << c->log2_sub_x, c->frame_width, mask->width, &r.x0, &r.x1);
         const uint8_t hidden = whole(c, under(mask, r, flip));
         if (d->inner ? hidden < to[x] : hidden > to[x])
             to[x] = hidden;
@@ -545,7 +545,7 @@ static void hide_row(struct drawing *d, uint8_t *restrict to, const uint8_t *abo
                      const uint8_t *below, bool pairs)
 {
     const uint8_t flip = d->inner ? 255 : 0;
-    const int columns = d->canvas->picture_width, whole = pairs ? columns / 2 : columns;
+    const int columns = d->canvas->frame_width, whole = pairs ? columns / 2 : columns;
     if (pairs) {
         for (int x = 0; x < whole; x++)
             d->row[x] = larger(larger(above[2 * x] ^ flip, above[2 * x + 1] ^ flip),
@@ -597,7 +597,7 @@ static void find_drawn(const uint8_t *row, int width, uint8_t around, int *ret0,
 static void draw_mask(struct drawing *d, const struct halo_mask_image *mask)
 {
     const struct halo_shape_canvas *c = d->canvas;
-    const bool equal = mask->width == c->picture_width && mask->height == c->picture_height &&
+    const bool equal = mask->width == c->frame_width && mask->height == c->frame_height &&
                        c->log2_sub_x <= 1 && c->log2_sub_y <= 1;
     struct halo_rect drawn = {0};
     for (int y = 0; y < c->height; y++) {
@@ -621,7 +621,7 @@ static void draw_shape(struct drawing *d, const struct halo_shape *shape)
         draw_mask(d, shape->mask);
         return;
     }
-    const struct halo_shape_box box = halo_shape_box(shape, c->picture_width, c->picture_height);
+    const struct halo_shape_box box = halo_shape_box(shape, c->frame_width, c->frame_height);
     if (shape->kind == HALO_SHAPE_RECT)
         draw_rect(d, &box);
     else if (shape->kind == HALO_SHAPE_ELLIPSE)
@@ -660,7 +660,7 @@ static bool draw_rects(struct drawing *d, const struct halo_shape *shapes, int c
     int rects = 0;
     for (int i = 0; i < count; i++) {
         const struct halo_shape_box box =
-            halo_shape_box(&shapes[i], c->picture_width, c->picture_height);
+            halo_shape_box(&shapes[i], c->frame_width, c->frame_height);
         const struct halo_rect r = box_of(d, &box, d->inner);
         if (r.x0 < r.x1 && r.y0 < r.y1)
             d->to->rects[rects++] = halo_rect_grow(r, c->spill_x, c->spill_y, c->width, c->height);

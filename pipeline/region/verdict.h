@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Verdicts: what detectors (docs/detectors.md) found in one frame, for filters with region=faces,
  * region=people or region=background. A verdict travels with its unfiltered frame to the gate
- * (raw_picture.h), so a frame cannot be filtered with another frame's verdict. A frame without a
+ * (raw_frame.h), so a frame cannot be filtered with another frame's verdict. A frame without a
  * verdict is hidden entirely by each of these filters, and so is a frame whose verdict does not
  * contain what the filter's region refers to.
  *

@@ -165,13 +165,12 @@ static int copy_tags(const struct halo_run_settings *set, const AVDictionary *in
 {
     const AVDictionaryEntry *e = NULL;
     while ((e = av_dict_get(in, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        const bool picture = halo_embedded_tag_is_picture(e->key, e->value);
-        if (picture && strcmp(set->output, "null:") != 0)
+        const bool frame = halo_embedded_tag_is_picture(e->key, e->value);
+        if (frame && strcmp(set->output, "null:") != 0)
             halo_log(HALO_LOG_INFO,
                      "the tag %s is dropped: a cover picture would show what the filters hide",
                      e->key);
-        if (!picture && !(filtered && is_stale(e->key)) &&
-            av_dict_set(out, e->key, e->value, 0) < 0)
+        if (!frame && !(filtered && is_stale(e->key)) && av_dict_set(out, e->key, e->value, 0) < 0)
             return -ENOMEM;
     }
     return 0;

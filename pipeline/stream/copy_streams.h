@@ -3,7 +3,7 @@
  * side data.
  *
  * Privacy rules for everything that is not decoded here: video is filtered or dropped; cover
- * pictures are dropped; attachments other than fonts, and data tracks whose content is unknown, are
+ * frames are dropped; attachments other than fonts, and data tracks whose content is unknown, are
  * dropped unless -copy_unfiltered is given. */
 #ifndef HALO_COPY_STREAMS_H
 #define HALO_COPY_STREAMS_H

@@ -28,7 +28,7 @@ static int check_input(struct halo_stream *s, struct halo_error *err)
     const int code = halo_source_check_whole(s->source, err);
     bool some = code < 0 || atomic_load(&s->stop);
     for (int i = 0; i < s->tracks.count; i++)
-        some |= s->tracks.track[i].pictures > 0;
+        some |= s->tracks.track[i].frames > 0;
     if (some)
         return code;
     return halo_fail(err, -ENODATA, "%s: no frame could be decoded%s", s->settings->source.input,

@@ -297,7 +297,7 @@ void halo_graphs_needs(struct halo_graphs *all, struct halo_chain_needs *ret)
     halo_unlock(&all->lock);
 }
 
-/* ---- extra thread ---- */
+/* ---- worker ---- */
 
 int64_t halo_graphs_oldest(struct halo_graphs *all)
 {

@@ -8,7 +8,7 @@
  * the next frame. Each of these has a number, its epoch.
  *
  * A graph is constant while it is in use; before that, it belongs to the thread that makes it. The
- * extra thread adds new graphs; the filter thread switches to them and counts the frames that
+ * worker adds new graphs; the filter thread switches to them and counts the frames that
  * enter; the collect thread counts the frames that leave and frees old graphs. The thread that
  * starts the stages sets whether a format exists. One lock, which only graph.c uses, guards all of
  * this. It may be acquired under the locks of the cards and of the snapshots; no other lock is
@@ -39,7 +39,7 @@ struct halo_graph {
     struct halo_chain_needs needs; /* what detectors have to find for its chains */
     uint64_t id; /* the id of the halo_live_set() call that requested this graph */
     bool failed; /* a frame could not be filtered; owned by the collect thread */
-    /* the files that its chains need have been read; this field is owned by the extra thread */
+    /* the files that its chains need have been read; this field is owned by the worker */
     bool loaded;
     /* `inside`: the number of frames that are in the graph's gates or about to enter them, each
      * counted once for each gate; `next`: the next newer graph in the stream's list (NULL: none).
@@ -131,7 +131,7 @@ void halo_graphs_leave(struct halo_graphs *all, struct halo_graph *graph, bool w
  * Collect thread. */
 void halo_graphs_forget_older(struct halo_graphs *all, const struct halo_graph *graph);
 
-/* ---- extra thread ---- */
+/* ---- worker ---- */
 
 /* Returns the oldest epoch of the frames that are inside the gates, or INT64_MAX if the gates are
  * empty. */

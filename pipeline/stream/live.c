@@ -19,13 +19,13 @@
 #include "pipeline/output/encode.h"
 #include "pipeline/output/encode_choose.h"
 #include "pipeline/stream/graph.h"
-#include "pipeline/stream/live_aside.h"
+#include "pipeline/stream/live_worker.h"
 #include "pipeline/stream/live_camera.h"
 #include "pipeline/stream/live_cards.h"
 #include "pipeline/stream/live_codec.h"
 #include "pipeline/stream/live_detect.h"
 #include "pipeline/stream/live_encodings.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_snapshots.h"
@@ -97,14 +97,14 @@ static void on_news(struct halo_live *live, enum halo_live_news what, int64_t pt
 {
     switch (what) {
     case HALO_LIVE_FORM:
-        halo_live_aside_wake(live->aside);
+        halo_live_worker_wake(live->worker);
         halo_live_cards_wake(live->cards);
         break;
     case HALO_LIVE_LEFT:
         halo_live_cards_note(live->cards, pts);
         break;
     case HALO_LIVE_WENT_ON:
-        halo_live_aside_went_on(live->aside);
+        halo_live_worker_went_on(live->worker);
         break;
     case HALO_LIVE_CARD:
         halo_live_encodings_wake_for_cards(live->encodings);
@@ -117,7 +117,7 @@ static void on_news(struct halo_live *live, enum halo_live_news what, int64_t pt
         halo_live_camera_wake(live->camera);
         break;
     case HALO_LIVE_ASKED:
-        halo_live_aside_wake(live->aside);
+        halo_live_worker_wake(live->worker);
         halo_live_camera_wake(live->camera);
         break;
     }
@@ -170,7 +170,7 @@ static int lose_frame(void *arg, int code, struct halo_error *err)
 {
     struct halo_live *live = arg;
     halo_fail(err, code, "a filter failed, so no frame is shown: %s", strerror(-code));
-    halo_live_drop(live->figures, HALO_DROP_FILTER, 1);
+    halo_live_drop(live->counters, HALO_DROP_FILTER, 1);
     if (halo_error_is_lost(err))
         live->fail(live, err);
     else
@@ -190,17 +190,17 @@ static void fail_to_filter(void *arg, int code, struct halo_error *err)
 static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
 {
     live->listener = halo_live_listener_create(events, arg);
-    live->figures = halo_live_figures_create();
+    live->counters = halo_live_counters_create();
     live->stalls = halo_live_stalls_create(&live->stop);
     live->controls = halo_live_controls_create();
     live->reader = halo_live_reader_create(&live->stop);
     live->snapshots = halo_live_snapshots_create();
     live->stages = halo_stages_create();
-    const bool all = live->reader && live->listener && live->figures && live->stalls &&
+    const bool all = live->reader && live->listener && live->counters && live->stalls &&
                      live->controls && live->snapshots && live->stages;
     int code = all ? halo_graphs_create(&live->graphs) : -ENOMEM;
     if (code >= 0)
-        code = halo_live_aside_create(&live->aside);
+        code = halo_live_worker_create(&live->worker);
     if (code >= 0)
         code = halo_live_status_create(&live->status, live->listener, &live->stop, on_state, live);
     if (code >= 0)
@@ -308,10 +308,10 @@ static void check_ring(struct halo_ring *ring, struct halo_live_stats *ret)
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
 {
     bool runs[HALO_MAX_ENCODINGS];
-    halo_live_drop(live->figures, HALO_DROP_LATE, halo_live_detect_dropped(live->detect));
+    halo_live_drop(live->counters, HALO_DROP_LATE, halo_live_detect_dropped(live->detect));
     for (int i = 0; i < live->encodings->count; i++)
         runs[i] = halo_live_encoding_runs(&live->encodings->at[i]);
-    halo_live_figures_read(live->figures, runs, live->encodings->count, ret);
+    halo_live_counters_read(live->counters, runs, live->encodings->count, ret);
     ret->damaged = atomic_load(&live->reader->damage.places);
     ret->camera = halo_live_camera_state(live->camera);
     halo_live_detect_stats(live->detect, ret->detector);
@@ -335,13 +335,12 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
 
 /* ---- functions for the loop ---- */
 
-int halo_live_regions(struct halo_live *live, int64_t picture_us,
+int halo_live_regions(struct halo_live *live, int64_t frame_us,
                       const struct halo_region_update *updates, int count, struct halo_error *err)
 {
     if (!live->region_feed)
         return halo_fail(err, -ENOENT, "the stream has no region feed");
-    return halo_region_feed_update(live->region_feed, picture_us, updates, count, halo_now_ns(),
-                                   err);
+    return halo_region_feed_update(live->region_feed, frame_us, updates, count, halo_now_ns(), err);
 }
 
 void halo_live_connect(struct halo_live *live, enum halo_find find, int fd, const char *why)
@@ -396,7 +395,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_stages_destroy(live->stages);
     halo_live_detect_destroy(live->detect);
     halo_graphs_destroy(live->graphs);
-    halo_live_aside_destroy(live->aside);
+    halo_live_worker_destroy(live->worker);
     halo_live_snapshots_destroy(live->snapshots);
     halo_live_cards_destroy(live->cards);
     halo_live_status_destroy(live->status);
@@ -407,7 +406,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_controls_destroy(live->controls);
     halo_stream_settings_finish(&live->settings);
     free(live->name);
-    halo_live_figures_destroy(live->figures);
+    halo_live_counters_destroy(live->counters);
     halo_live_listener_destroy(live->listener);
     halo_live_reader_destroy(live->reader);
     halo_live_stalls_destroy(live->stalls);

@@ -36,7 +36,7 @@
  * life: later frames with another size or pixel format are converted to it. (For an assumed format,
  * see below.) If the audio's parameters change, the audio is left out.
  *
- * Epochs. Each set of chains has a number, its epoch. The extra thread (live_aside.h) builds a new
+ * Epochs. Each set of chains has a number, its epoch. The worker (live_worker.h) builds a new
  * set, with gates for the current format. The set becomes active at one particular frame: that
  * frame and all later ones are filtered by it, in all renditions. A frame keeps the epoch in which
  * it entered the gates.
@@ -93,7 +93,7 @@
 #include "pipeline/region/region_feed.h"
 
 struct halo_live;
-struct halo_live_begin; /* begin_wire.h */
+struct halo_encoding_parameters; /* parameters_wire.h */
 
 enum halo_live_state {
     HALO_LIVE_STARTING, /* no frame has passed the filters yet */
@@ -120,7 +120,7 @@ extern const char *const halo_drop_names[HALO_DROPS + 1]; /* "late" ...; NULL-te
 struct halo_live_events {
     /* Reports the stream's new state. err->code is 0 in all states except WAITING and FAILED. */
     void (*state)(void *arg, enum halo_live_state state, const struct halo_error *err);
-    void (*begin)(void *arg, int encoding, const struct halo_live_begin *begin);
+    void (*begin)(void *arg, int encoding, const struct halo_encoding_parameters *begin);
     /* Delivers a packet; its stream_index is 0 for video and 1 for audio. The packet belongs to the
      * caller; use av_packet_ref() to keep it. For RAW encodings, the packet contains one frame
      * whose planes have no padding, as av_image_copy_to_buffer() with align 1 stores them. For each
@@ -244,7 +244,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
  * source, these filters apply to the whole frame until this function is called. Works like
  * halo_region_feed_update() with the current time, and returns the same codes, or -ENOENT if the
  * stream has no region feed. */
-int halo_live_regions(struct halo_live *live, int64_t picture_us,
+int halo_live_regions(struct halo_live *live, int64_t frame_us,
                       const struct halo_region_update *updates, int count, struct halo_error *err);
 
 /* Answers events.detector.want: fd is a connection to a detector (docs/detectors.md), of which the

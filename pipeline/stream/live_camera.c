@@ -15,10 +15,10 @@
 #include "pipeline/camera/camera.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode.h"
-#include "pipeline/picture/orient.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/orient.h"
+#include "pipeline/frame/raw_frame.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_source.h"
@@ -291,18 +291,18 @@ static void count(struct halo_live *live, struct halo_live_input *in)
 {
     struct halo_camera_counts now;
     halo_camera_counts(in->camera, &now);
-    halo_live_drop(live->figures, HALO_DROP_LATE, now.late - in->counted.late);
-    halo_live_count(live->figures, HALO_COUNT_CAPTURE_LATE, now.late - in->counted.late);
-    halo_live_drop(live->figures, HALO_DROP_DAMAGED, now.damaged - in->counted.damaged);
-    halo_live_count(live->figures, HALO_COUNT_CAPTURE_DAMAGED, now.damaged - in->counted.damaged);
-    halo_live_count(live->figures, HALO_COUNT_CAPTURE_MISSED, now.missed - in->counted.missed);
+    halo_live_drop(live->counters, HALO_DROP_LATE, now.late - in->counted.late);
+    halo_live_count(live->counters, HALO_COUNT_CAPTURE_LATE, now.late - in->counted.late);
+    halo_live_drop(live->counters, HALO_DROP_DAMAGED, now.damaged - in->counted.damaged);
+    halo_live_count(live->counters, HALO_COUNT_CAPTURE_DAMAGED, now.damaged - in->counted.damaged);
+    halo_live_count(live->counters, HALO_COUNT_CAPTURE_MISSED, now.missed - in->counted.missed);
     in->counted = now;
 }
 
 /* Reads a frame. Returns 1 with *ret_raw filled (for compressed formats: with in->pkt filled
  * instead), 0 if the stream was stopped or has no viewers, or -errno with err filled. */
 static int read_camera(struct halo_live *live, struct halo_live_input *in,
-                       struct halo_raw_picture **ret_raw, struct halo_error *err)
+                       struct halo_raw_frame **ret_raw, struct halo_error *err)
 {
     struct halo_live_camera *c = live->camera;
     for (;;) {
@@ -322,7 +322,7 @@ static int read_camera(struct halo_live *live, struct halo_live_input *in,
         if (code < 0 || (code > 0 && !may_rest(live)))
             return code;
         if (code > 0) {
-            halo_raw_picture_destroy(*ret_raw);
+            halo_raw_frame_destroy(*ret_raw);
             av_packet_unref(in->pkt);
             *ret_raw = NULL;
         }
@@ -369,9 +369,9 @@ static bool is_other(const struct halo_capture_settings *set, const AVCodecParam
     int width, height;
     double rate;
     halo_camera_wishes(set, &width, &height, &rate);
-    const bool aside = set->rotate & 1;
+    const bool worker = set->rotate & 1;
     return set->size &&
-           ((aside ? height : width) != par->width || (aside ? width : height) != par->height);
+           ((worker ? height : width) != par->width || (worker ? width : height) != par->height);
 }
 
 static int describe_early(struct halo_live *live, struct halo_live_input *in,
@@ -384,9 +384,9 @@ static int describe_early(struct halo_live *live, struct halo_live_input *in,
     halo_camera_wishes(set, &width, &height, &rate);
     if ((int64_t)width * height > MAX_MADE_UP)
         halo_camera_wishes(&(struct halo_capture_settings){.fps = rate}, &width, &height, &rate);
-    const bool aside = set->rotate & 1;
+    const bool worker = set->rotate & 1;
     const int code =
-        describe(in, aside ? height : width, aside ? width : height, AV_PIX_FMT_YUV420P, err);
+        describe(in, worker ? height : width, worker ? width : height, AV_PIX_FMT_YUV420P, err);
     if (code < 0)
         return code;
     in->video->codecpar->color_range = AVCOL_RANGE_MPEG;
@@ -432,7 +432,7 @@ static int check_jpeg(const struct halo_live *live, struct halo_live_input *in, 
 
 static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
-    struct halo_raw_picture *none;
+    struct halo_raw_frame *none;
     const struct halo_decoder_settings decoder = {
         .memory = halo_ring_memory(live->ring),
         /* hardware decoders do not report damage */
@@ -500,7 +500,7 @@ static void note_mode(struct halo_live *live, const struct halo_camera_mode *mod
     struct halo_live_capture capture = {
         .width = mode->width, .height = mode->height, .rate = mode->rate};
     snprintf(capture.format, sizeof capture.format, "%s", mode->format->name);
-    halo_live_note_capture(live->figures, &capture);
+    halo_live_note_capture(live->counters, &capture);
 }
 
 static int open_camera(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
@@ -535,7 +535,7 @@ static void count_failure(struct halo_live *live)
     if (halo_live_stopped(live) || trouble == c->counted)
         return;
     c->counted = trouble;
-    halo_live_count(live->figures, HALO_COUNT_CAPTURE_FAILURES, 1);
+    halo_live_count(live->counters, HALO_COUNT_CAPTURE_FAILURES, 1);
 }
 
 static void end(struct halo_live *live, bool failed)
@@ -548,7 +548,7 @@ static void end(struct halo_live *live, bool failed)
 /* Reads a frame of the camera, compressed or not. If nothing that it sends can be decoded, it is
  * treated like a silent one. */
 static int take_camera(struct halo_live *live, struct halo_live_input *in,
-                       struct halo_raw_picture **ret, struct halo_error *err)
+                       struct halo_raw_frame **ret, struct halo_error *err)
 {
     const double stall = live->settings.capture.stall;
     const int64_t deadline = halo_now_ns() + (int64_t)(stall * 1e9);
@@ -570,16 +570,16 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
     if (in->decoder)
         return code;
     code = read_camera(live, in, ret, err);
-    in->pictures += code > 0;
+    in->frames += code > 0;
     return code;
 }
 
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
-                          struct halo_raw_picture **ret, struct halo_error *err)
+                          struct halo_raw_frame **ret, struct halo_error *err)
 {
     int code = take_camera(live, in, ret, err);
     if (code > 0 && in->orient && (code = halo_orient_pass(in->orient, ret, err)) < 0) {
-        halo_raw_picture_destroy(*ret);
+        halo_raw_frame_destroy(*ret);
         *ret = NULL;
         return code;
     }

@@ -40,8 +40,8 @@ struct halo_live_cards {
     bool shown; /* a frame has left the gate */
     /* us: timestamp of the last frame (0: none yet), and how late it was */
     int64_t line, behind;
-    struct halo_output_picture *newest; /* NULL: no card yet */
-    int64_t count, at;                  /* number of cards so far; when: ns */
+    struct halo_output_frame *newest; /* NULL: no card yet */
+    int64_t count, at;                /* number of cards so far; when: ns */
     /* a card is due before its usual time: a viewer connected */
     bool wanted;
 };
@@ -59,7 +59,7 @@ void halo_live_cards_destroy(struct halo_live_cards *cards)
 {
     if (!cards)
         return;
-    halo_output_picture_destroy(cards->newest);
+    halo_output_frame_destroy(cards->newest);
     av_free(cards);
 }
 
@@ -92,7 +92,7 @@ void halo_live_cards_note(struct halo_live_cards *cards, int64_t pts)
 int64_t halo_live_cards_drop(struct halo_live_cards *cards)
 {
     halo_lock(&cards->lock);
-    halo_output_picture_destroy(cards->newest);
+    halo_output_frame_destroy(cards->newest);
     cards->newest = NULL;
     const int64_t ret = cards->count;
     halo_unlock(&cards->lock);
@@ -104,15 +104,15 @@ static bool is_away(const struct halo_live_standing *now)
     return now->state == HALO_LIVE_WAITING || now->state == HALO_LIVE_STARTING;
 }
 
-struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e)
+struct halo_output_frame *halo_live_card_take(struct halo_live_encoding *e)
 {
     struct halo_live_cards *cards = e->live->cards;
-    struct halo_output_picture *ret = NULL;
+    struct halo_output_frame *ret = NULL;
     halo_lock(&cards->lock);
     const bool shown = atomic_load(&e->watched) || e->pushes;
     const struct halo_live_standing now = halo_live_status_read(e->live->status);
     if (cards->count != e->cards && is_away(&now) && shown)
-        ret = halo_output_picture_ref(cards->newest);
+        ret = halo_output_frame_ref(cards->newest);
     e->cards = cards->count;
     halo_unlock(&cards->lock);
     return ret;
@@ -139,24 +139,24 @@ static int64_t place(struct halo_live_cards *cards)
 static void make(struct halo_live *live, const char *words)
 {
     struct halo_live_cards *cards = live->cards;
-    struct halo_output_picture *card = NULL;
+    struct halo_output_frame *card = NULL;
     if (!halo_graphs_use(live->graphs))
         return;
     const int64_t pts = place(cards);
     cards->at = halo_now_ns();
     cards->wanted = false;
     halo_unlock(&cards->lock);
-    const struct halo_output_picture *blank = live->format->blank[1];
+    const struct halo_output_frame *blank = live->format->blank[1];
     const int code = is_black(live)
                          ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
                          : halo_live_card_draw(live, blank, words, pts, &card);
     halo_lock(&cards->lock);
     if (code >= 0) { /* otherwise out of memory: the next card may succeed */
-        struct halo_output_picture *old = cards->newest;
+        struct halo_output_frame *old = cards->newest;
         cards->newest = card;
         cards->count++;
         halo_unlock(&cards->lock);
-        halo_output_picture_destroy(old);
+        halo_output_frame_destroy(old);
         live->post(live, HALO_LIVE_CARD, 0);
         halo_lock(&cards->lock);
     }

@@ -16,7 +16,7 @@
 struct halo_live;
 struct halo_live_cards;
 struct halo_live_encoding;
-struct halo_output_picture;
+struct halo_output_frame;
 
 int halo_live_cards_create(struct halo_live_cards **ret);    /* 0 or -ENOMEM */
 void halo_live_cards_destroy(struct halo_live_cards *cards); /* NULL: does nothing */
@@ -41,6 +41,6 @@ int64_t halo_live_cards_drop(struct halo_live_cards *cards);
 
 /* Returns the newest card if the encoding must show it and has not shown it yet. Otherwise returns
  * NULL. The caller owns the returned card. Called by the encoding's thread. */
-struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);
+struct halo_output_frame *halo_live_card_take(struct halo_live_encoding *e);
 
 #endif

@@ -3,13 +3,13 @@
 #include "pipeline/stream/live_clock.h"
 
 #include "kernels/clock.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_source.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 
 enum {
     SECOND = 1000000,
@@ -62,11 +62,11 @@ static int64_t duration_of(const struct halo_live_input *in)
 }
 
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
-                          struct halo_raw_picture *raw)
+                          struct halo_raw_frame *raw)
 {
     struct halo_live_clock *clock = &live->reader->clock;
     const AVRational tb = in->video->time_base;
-    const int64_t pts = halo_raw_picture_pts(raw);
+    const int64_t pts = halo_raw_frame_pts(raw);
     const int64_t ts = av_rescale_q(pts, tb, HALO_LIVE_TIME);
     if (in->absolute)
         anchor(clock, ts, ts);
@@ -81,7 +81,7 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (!in->absolute && has_parted(live, at)) {
         if (live->paced && (live->local || live->settings.realtime) && at < halo_now_us())
-            halo_live_count(live->figures, HALO_COUNT_SLIPPED, seconds_behind(at));
+            halo_live_count(live->counters, HALO_COUNT_SLIPPED, seconds_behind(at));
         at = FFMAX(halo_now_us(), clock->last + 1);
         anchor(clock, ts, at);
     }
@@ -91,7 +91,7 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     if (first && live->region_feed) /* no detector has seen a frame of this session */
         halo_region_feed_begin(live->region_feed, at);
     clock->duration = duration_of(in);
-    halo_raw_picture_move(raw, at, tb, HALO_LIVE_TIME);
+    halo_raw_frame_move(raw, at, tb, HALO_LIVE_TIME);
     if (live->paced)
         halo_live_wait(live->status, at * 1000);
     if (live->region_feed)

@@ -11,7 +11,7 @@
 
 struct halo_live;
 struct halo_live_input;
-struct halo_raw_picture;
+struct halo_raw_frame;
 
 struct halo_live_clock {
     bool set;         /* a frame has arrived in this session */
@@ -26,7 +26,7 @@ struct halo_live_clock {
 /* Converts the frame's timestamp to the stream's clock. If the stream is paced, also waits until
  * the frame is due. */
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
-                          struct halo_raw_picture *raw);
+                          struct halo_raw_frame *raw);
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);
 
 #endif

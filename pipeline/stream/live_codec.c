@@ -18,7 +18,7 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/stream/live_encodings.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_stalls.h"
@@ -26,7 +26,7 @@
 #include "pipeline/output/encode.h"
 #include "pipeline/output/encode_check.h"
 #include "pipeline/output/nvenc.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 
 enum {
     MAX_GOP = 600, /* frames, if the rate is unknown; MPEG-2's maximum */
@@ -78,8 +78,8 @@ static int gop_of(const struct halo_live *live, const struct halo_video_settings
 {
     const AVRational rate = live->format->framerate;
     const double seconds = video->gop > 0 ? video->gop : 1;
-    const double pictures = rate.num > 0 ? 2 * seconds * av_q2d(rate) : MAX_GOP;
-    return (int)FFMIN(FFMAX(pictures, 1), MAX_GOP);
+    const double frames = rate.num > 0 ? 2 * seconds * av_q2d(rate) : MAX_GOP;
+    return (int)FFMIN(FFMAX(frames, 1), MAX_GOP);
 }
 
 static struct halo_encoder_input input_of(const struct halo_live *live)
@@ -136,7 +136,7 @@ static void note_instead(struct halo_live_encoding *e)
 {
     const char *why = e->codec.encoder ? halo_encoder_instead(e->codec.encoder) : "";
     const bool no_session = strstr(why, HALO_NVENC_NO_SESSION) != NULL;
-    halo_live_note_instead(e->live->figures, e->number, why, no_session);
+    halo_live_note_instead(e->live->counters, e->number, why, no_session);
 }
 
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
@@ -179,10 +179,10 @@ static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *enco
 }
 
 /* Encodes only this frame, and returns the first packet. */
-static int encode_one(struct halo_encoder *encoder, const struct halo_output_picture *picture,
+static int encode_one(struct halo_encoder *encoder, const struct halo_output_frame *frame,
                       AVPacket *pkt, struct halo_error *err)
 {
-    int code = halo_encoder_send(encoder, picture, err);
+    int code = halo_encoder_send(encoder, frame, err);
     if (code >= 0)
         code = halo_encoder_receive(encoder, pkt, err);
     if (code == 0 && (code = halo_encoder_send(encoder, NULL, err)) >= 0)
@@ -193,7 +193,7 @@ static int encode_one(struct halo_encoder *encoder, const struct halo_output_pic
 static int make_card(struct halo_live_encoding *e, int which, struct halo_error *err)
 {
     struct halo_encoder *encoder = NULL;
-    const struct halo_output_picture *blank = e->live->format->blank[which];
+    const struct halo_output_frame *blank = e->live->format->blank[which];
     e->codec.origin = 0;
     int code = open_for(e, &encoder, err);
     if (code >= 0 && which == 0) {
@@ -304,11 +304,11 @@ static int scale(struct halo_live_encoding *e, const AVFrame *from, AVFrame **re
     return code;
 }
 
-int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
+int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_frame *picture,
                          AVPacket *pkt, struct halo_error *err)
 {
     const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
-    const AVFrame *from = halo_output_picture_frame(picture);
+    const AVFrame *from = halo_output_frame_frame(picture);
     AVFrame *scaled = NULL;
     int code = e->codec.scaler ? scale(e, from, &scaled) : 0;
     const AVFrame *frame = scaled ? scaled : from;
@@ -383,7 +383,7 @@ void halo_live_codec_close(struct halo_live_encoding *e)
 }
 
 int halo_live_codec_image(const struct halo_live *live, const char *codec,
-                          const struct halo_output_picture *picture, AVPacket *ret,
+                          const struct halo_output_frame *frame, AVPacket *ret,
                           struct halo_error *err)
 {
     struct halo_encoder *encoder;
@@ -391,7 +391,7 @@ int halo_live_codec_image(const struct halo_live *live, const char *codec,
     int code = open_encoder(live, codec, "image2", &settings, &encoder, err);
     if (code < 0)
         return code;
-    code = encode_one(encoder, picture, ret, err);
+    code = encode_one(encoder, frame, ret, err);
     halo_encoder_close(encoder);
     return code;
 }
@@ -408,7 +408,7 @@ void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int st
     pkt->pos = -1;
     if (pkt->flags & AV_PKT_FLAG_KEY)
         pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* only cards may be left out */
-    halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
+    halo_live_count_packet(live->counters, pkt->size, stream != 0, card);
     if (card)
         halo_live_tell_card(live->listener, e->number, pkt);
     else

@@ -3,7 +3,7 @@
  * the same settings. Packets have timestamps in microseconds.
  *
  * Owner: the encoding's thread; no lock is needed. Snapshots have their own encoders, in the extra
- * thread (live_aside.h). */
+ * thread (live_worker.h). */
 #ifndef HALO_LIVE_CODEC_H
 #define HALO_LIVE_CODEC_H
 
@@ -18,7 +18,7 @@ struct SwsContext;
 struct halo_encoder;
 struct halo_live;
 struct halo_live_encoding;
-struct halo_output_picture;
+struct halo_output_frame;
 
 /* Describes a frame that was sent to the encoder: the timestamp that its packet will have, the time
  * at which the frame was decoded, and whether the frame is a card. */
@@ -55,7 +55,7 @@ AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
  * microseconds), 0 if no packet is ready, or -errno with err filled. */
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
 /* Stores the frame unencoded in a packet, for RAW encodings. */
-int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
+int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_frame *frame,
                          AVPacket *pkt, struct halo_error *err);
 /* Closes the video encoder. The next encoder begins with a keyframe. */
 void halo_live_codec_end(struct halo_live_encoding *e);
@@ -72,7 +72,7 @@ int halo_live_size(const char *text, int width, int height, int *ret_width, int 
 
 /* Encodes a frame as a complete image file. */
 int halo_live_codec_image(const struct halo_live *live, const char *codec,
-                          const struct halo_output_picture *picture, AVPacket *ret,
+                          const struct halo_output_frame *frame, AVPacket *ret,
                           struct halo_error *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "pipeline/detect/detect.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_stream.h"
 

@@ -12,13 +12,13 @@
 #include "kernels/clock.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/queue.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 #include "pipeline/output/encode.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_cards.h"
 #include "pipeline/stream/live_codec.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_snapshots.h"
@@ -36,7 +36,7 @@ static int init(struct halo_live_encodings *all, struct halo_live *live)
         e->live = live;
         e->number = i;
         e->what = &all->what[i];
-        e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
+        e->queue = halo_queue_create(HALO_QUEUE_FRAMES, SOUNDS);
         if (!e->queue)
             return -ENOMEM;
         for (int o = 0; o < live->settings.outputs; o++) {
@@ -149,16 +149,16 @@ static int give(struct halo_live_encoding *e, const struct halo_item *item)
 }
 
 static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
-                          const struct halo_item *item, const struct halo_output_picture *picture)
+                          const struct halo_item *item, const struct halo_output_frame *frame)
 {
     struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
-                            .epoch = halo_output_picture_epoch(picture),
+                            .epoch = halo_output_frame_epoch(frame),
                             .decoded = item->decoded,
-                            .output = halo_output_picture_ref(picture)};
+                            .output = halo_output_frame_ref(frame)};
     const int dropped = out.output ? give(e, &out) : 1;
-    halo_live_drop(live->figures, HALO_DROP_ENCODER, dropped);
+    halo_live_drop(live->counters, HALO_DROP_ENCODER, dropped);
     if (dropped > 0)
-        halo_live_count_late(live->figures, e->number, dropped);
+        halo_live_count_late(live->counters, e->number, dropped);
 }
 
 static void count_left(struct halo_live *live, const struct halo_graph *graph)
@@ -166,24 +166,24 @@ static void count_left(struct halo_live *live, const struct halo_graph *graph)
     const struct halo_coverage *coverage[HALO_GRAPH_CHAINS];
     for (int i = 0; i < graph->chains; i++)
         coverage[i] = halo_gate_coverage(graph->gate[graph->of[i]].gate);
-    halo_live_count_left(live->figures, graph->epoch, coverage, graph->chains);
+    halo_live_count_left(live->counters, graph->epoch, coverage, graph->chains);
 }
 
 void halo_live_left(struct halo_live *live, const struct halo_item *item,
-                    struct halo_output_picture *picture)
+                    struct halo_output_frame *frame)
 {
-    halo_live_time(live->figures, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
+    halo_live_time(live->counters, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
     if (item->track == 0) {
         count_left(live, item->graph);
-        halo_live_snapshots_give(live, picture);
-        live->post(live, HALO_LIVE_LEFT, halo_output_picture_frame(picture)->pts);
+        halo_live_snapshots_give(live, frame);
+        live->post(live, HALO_LIVE_LEFT, halo_output_frame_frame(frame)->pts);
     }
     for (int i = 0; i < live->encodings->count; i++) {
         struct halo_live_encoding *e = &live->encodings->at[i];
         if (item->graph->of[e->what->rendition] == item->track && halo_live_encoding_runs(e))
-            give_encoding(live, e, item, picture);
+            give_encoding(live, e, item, frame);
     }
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(frame);
 }
 
 static void note_described(struct halo_live_encoding *e)
@@ -245,7 +245,7 @@ static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
 static void report_begin(struct halo_live_encoding *e)
 {
     struct halo_live *live = e->live;
-    const struct halo_live_begin begin = {
+    const struct halo_encoding_parameters begin = {
         .video = e->codec.out->streams[0]->codecpar,
         .audio = e->sound.is ? e->codec.out->streams[1]->codecpar : NULL,
         .framerate = halo_live_codec_rate(e),
@@ -365,7 +365,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
             e->codec.last_key = pkt->pts;
         halo_live_encoding_send(e, pkt, 0, card);
         if (decoded)
-            halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
+            halo_live_time(e->live->counters, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
     }
     return code;
 }
@@ -374,7 +374,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
 static int encode(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
                   struct halo_error *err)
 {
-    const int64_t pts = halo_output_picture_frame(item->output)->pts;
+    const int64_t pts = halo_output_frame_frame(item->output)->pts;
     if (e->codec.last_sent == INT64_MIN) {
         e->codec.origin = pts;
         halo_encoder_count_from(e->codec.encoder, pts);
@@ -382,7 +382,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     const AVRational tb = halo_encoder_time_base(e->codec.encoder);
     const int64_t tick = av_rescale_q(pts - e->codec.origin, HALO_LIVE_TIME, tb);
     if (tick <= e->codec.last_sent) { /* in a codec that counts frames */
-        halo_live_drop(e->live->figures, HALO_DROP_RATE, item->decoded != 0);
+        halo_live_drop(e->live->counters, HALO_DROP_RATE, item->decoded != 0);
         return 0;
     }
     e->codec.last_sent = tick;
@@ -408,7 +408,7 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
     if (code > 0) {
         halo_live_encoding_send(e, pkt, 0, !item->decoded);
         if (item->decoded)
-            halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
+            halo_live_time(e->live->counters, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
     }
     return code;
 }
@@ -452,31 +452,31 @@ static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
     halo_item_finish(&item);
 }
 
-static void take_picture(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt)
+static void take_frame(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt)
 {
     struct halo_error err = {0};
     const int64_t begin = halo_now_ns();
     if (!halo_live_encoding_runs(e))
         return;
-    if (is_too_soon(e, halo_output_picture_frame(item->output)->pts)) {
-        halo_live_drop(e->live->figures, HALO_DROP_RATE, 1);
+    if (is_too_soon(e, halo_output_frame_frame(item->output)->pts)) {
+        halo_live_drop(e->live->counters, HALO_DROP_RATE, 1);
         return;
     }
     int ret = get_ready(e, &err);
     if (ret == -EAGAIN && !err.code) {
-        halo_live_drop(e->live->figures, HALO_DROP_ENCODER, 1);
+        halo_live_drop(e->live->counters, HALO_DROP_ENCODER, 1);
         return;
     }
     if (ret >= 0)
         ret = e->codec.encoder ? encode(e, item, pkt, &err) : pack(e, item, pkt, &err);
     if (ret < 0) {
-        halo_live_drop(e->live->figures, HALO_DROP_ENCODER, 1);
+        halo_live_drop(e->live->counters, HALO_DROP_ENCODER, 1);
         fail(e, ret, &err);
         return;
     }
     e->pause = FIRST_PAUSE;
-    halo_live_count_made(e->live->figures, e->number);
-    halo_live_time(e->live->figures, HALO_LIVE_ENCODE, halo_now_ns() - begin);
+    halo_live_count_made(e->live->counters, e->number);
+    halo_live_time(e->live->counters, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 
 /* Begins a frame: from now on, no older frames are in the queue or in the encoder. end_taken() ends
@@ -493,10 +493,10 @@ static void begin_taken(struct halo_live_encoding *e, int64_t epoch, AVPacket *p
 }
 
 /* So many frames are finished; the encoder may still hold some. */
-static void end_taken(struct halo_live_encoding *e, int pictures)
+static void end_taken(struct halo_live_encoding *e, int frames)
 {
     halo_lock(&e->live->encodings->lock);
-    e->passing.waiting -= pictures;
+    e->passing.waiting -= frames;
     e->passing.holds = e->codec.held > 0;
     halo_unlock(&e->live->encodings->lock);
     e->live->post(e->live, HALO_LIVE_WENT_ON, 0);
@@ -536,7 +536,7 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
         }
         if (item.kind == HALO_ITEM_OUTPUT) {
             begin_taken(e, item.epoch, pkt);
-            take_picture(e, &item, pkt);
+            take_frame(e, &item, pkt);
             halo_item_finish(&item);
             end_taken(e, 1);
         } else if (item.packet) {

@@ -19,7 +19,7 @@
 
 struct halo_item;
 struct halo_live;
-struct halo_output_picture;
+struct halo_output_frame;
 struct halo_queue;
 
 /* The frames that this encoding still holds; guarded by the lock of all. */
@@ -113,11 +113,11 @@ void halo_live_encodings_abort(struct halo_live_encodings *all);
 /* ---- frames ---- */
 
 /* Passes on a frame that has left a gate, to every encoding that wants it and to snapshots. Takes
- * ownership of picture. Collect thread. */
+ * ownership of frame. Collect thread. */
 void halo_live_left(struct halo_live *live, const struct halo_item *item,
-                    struct halo_output_picture *picture);
+                    struct halo_output_frame *frame);
 /* Returns the oldest epoch from which an encoding still has a frame, or INT64_MAX if no encoding
- * has any. Extra thread. */
+ * has any. Worker. */
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all);
 /* If encoders still hold frames of epochs before this one, makes them output these frames. An
  * encoder is left alone if newer frames have been sent to it or are waiting for it. */

@@ -10,8 +10,8 @@
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/input/first_picture.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/input/first_frame.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_status.h"
@@ -35,7 +35,7 @@ static struct halo_gate_input gate_input(const struct halo_live *live, const AVS
     struct halo_gate_input ret =
         halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
     ret.min_coverage = live->settings.min_coverage;
-    ret.hidden = halo_live_hidden(live->figures);
+    ret.hidden = halo_live_hidden(live->counters);
     return ret;
 }
 
@@ -79,12 +79,12 @@ static int look_at_first(struct halo_live_format *format, const struct halo_live
 {
     if (!in->source)
         return 0;
-    struct halo_first_picture first = {0};
+    struct halo_first_frame first = {0};
     int code = 0;
     if (in->again || in->video->codecpar->field_order > AV_FIELD_PROGRESSIVE ||
         halo_hdr_is(in->video))
-        code = halo_first_picture(&first, in->source, in->video, err);
-    halo_first_picture_fields(&first, in->video);
+        code = halo_first_frame(&first, in->source, in->video, err);
+    halo_first_frame_fields(&first, in->video);
     halo_hdr_find(&format->hdr, &first, in->video);
     return code;
 }
@@ -115,12 +115,12 @@ void halo_live_format_destroy(struct halo_live_format *format)
         return;
     avformat_free_context(format->like);
     for (int i = 0; i < 2; i++)
-        halo_output_picture_destroy(format->blank[i]);
+        halo_output_frame_destroy(format->blank[i]);
     av_free(format);
 }
 
-int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
-                        const char *words, int64_t pts, struct halo_output_picture **ret)
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_frame *like,
+                        const char *words, int64_t pts, struct halo_output_frame **ret)
 {
     const char *name = live->settings.name;
     const struct halo_card card = {.line = {name && !strpbrk(name, "/:@") ? name : NULL, words}};

@@ -30,7 +30,7 @@ struct halo_live_format {
     bool made_up;              /* the format was assumed, and is not the source's own */
     enum AVPixelFormat format; /* pixel format of filtered frames */
     /* a gray frame with text and a black one, shown if the engine dies */
-    struct halo_output_picture *blank[2];
+    struct halo_output_frame *blank[2];
 };
 
 /* Makes live->format and the first graph for it. `in` is NULL if only the settings are known.
@@ -40,7 +40,7 @@ int halo_live_make_graph(struct halo_live *live, const struct halo_live_input *i
 void halo_live_format_destroy(struct halo_live_format *format); /* NULL: does nothing */
 
 /* Draws a card with the stream's name, in the same way as halo_gate_card(). */
-int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
-                        const char *words, int64_t pts, struct halo_output_picture **ret);
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_frame *like,
+                        const char *words, int64_t pts, struct halo_output_frame **ret);
 
 #endif

@@ -133,7 +133,7 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
 }
 
 int halo_live_read_file(struct halo_live *live, struct halo_live_input *in,
-                        struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                        struct halo_raw_frame **ret_raw, AVPacket **ret_sound,
                         struct halo_error *err)
 {
     int code;

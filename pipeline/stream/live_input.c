@@ -9,12 +9,12 @@
 #include "pipeline/input/decode.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/input/source_test.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_source.h"
 #include "pipeline/stream/live_stalls.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/stream/source_ops.h"
-#include "pipeline/picture/orient.h"
+#include "pipeline/frame/orient.h"
 
 int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err)
 {
@@ -40,8 +40,8 @@ void halo_live_input_close(struct halo_live_input *in)
 static void report_refusal(struct halo_live *live, struct halo_live_input *in)
 {
     const char *why = halo_decoder_refusal(in->decoder);
-    if (in->pictures == 0 || (why[0] && !in->refused))
-        halo_live_note_degraded(live->figures, HALO_DEGRADED_DECODER, why);
+    if (in->frames == 0 || (why[0] && !in->refused))
+        halo_live_note_degraded(live->counters, HALO_DEGRADED_DECODER, why);
     in->refused = why[0];
 }
 
@@ -49,9 +49,9 @@ static void report_refusal(struct halo_live *live, struct halo_live_input *in)
 static void count_damage(struct halo_live *live, long long places)
 {
     const int64_t found = atomic_load(&live->reader->damage.places) - places;
-    halo_live_drop(live->figures, HALO_DROP_DAMAGED, found);
+    halo_live_drop(live->counters, HALO_DROP_DAMAGED, found);
     if (live->ops->whole && found > 0)
-        halo_live_count(live->figures, HALO_COUNT_CAPTURE_DAMAGED, found);
+        halo_live_count(live->counters, HALO_COUNT_CAPTURE_DAMAGED, found);
 }
 
 static void enter_decoder(struct halo_live *live, const struct halo_live_input *in)
@@ -61,7 +61,7 @@ static void enter_decoder(struct halo_live *live, const struct halo_live_input *
 }
 
 int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
-                            struct halo_raw_picture **ret, struct halo_error *err)
+                            struct halo_raw_frame **ret, struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
     const long long places = atomic_load(&live->reader->damage.places);
@@ -73,8 +73,8 @@ int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
         count_damage(live, places);
     if (received > 0) {
         report_refusal(live, in);
-        in->pictures++;
-        halo_live_time(live->figures, HALO_LIVE_DECODE, in->spent);
+        in->frames++;
+        halo_live_time(live->counters, HALO_LIVE_DECODE, in->spent);
         in->spent = 0;
     }
     return received;

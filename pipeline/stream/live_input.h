@@ -18,7 +18,7 @@
 struct halo_decoder;
 struct halo_live;
 struct halo_orient;
-struct halo_raw_picture;
+struct halo_raw_frame;
 struct halo_source;
 struct halo_test_source;
 
@@ -47,8 +47,8 @@ struct halo_live_input {
     bool unsure;   /* like the field `unsure` of struct halo_gate_input */
     bool draining; /* the input has ended, and the decoder returns the frames that it still holds */
     struct halo_live_loop loop;
-    int64_t spent;    /* time spent in the decoder since the last frame, in ns */
-    int64_t pictures; /* frames returned so far */
+    int64_t spent;  /* time spent in the decoder since the last frame, in ns */
+    int64_t frames; /* frames returned so far */
 };
 
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
@@ -62,7 +62,7 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
 /* Receives a frame from the session's decoder. Returns 1 with *ret filled, 0 if the decoder needs
  * another packet, or -errno with err filled. */
 int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
-                            struct halo_raw_picture **ret, struct halo_error *err);
+                            struct halo_raw_frame **ret, struct halo_error *err);
 /* Creates an empty format context for a source that FFmpeg does not read. It has one video stream,
  * which the caller fills in. Returns 0, or -ENOMEM with err filled. */
 int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err);
@@ -70,7 +70,7 @@ int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err)
  * then owns it, and the other is NULL. Returns 0 at the end of the input, after a stop and at the
  * time limit. On an error, returns -errno with err filled. */
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
-                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                         struct halo_raw_frame **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err);
 
 /* Returns whether the source has sent nothing for longer than `input_timeout`. Source thread. */

@@ -52,7 +52,7 @@ void halo_live_tell_state(struct halo_live_listener *to, enum halo_live_state st
 }
 
 void halo_live_tell_begin(struct halo_live_listener *to, int encoding,
-                          const struct halo_live_begin *parameters)
+                          const struct halo_encoding_parameters *parameters)
 {
     if (!begin(to, to->events->begin))
         return;

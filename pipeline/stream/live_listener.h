@@ -29,7 +29,7 @@ void halo_live_listener_destroy(struct halo_live_listener *to); /* NULL: does no
 void halo_live_tell_state(struct halo_live_listener *to, enum halo_live_state state,
                           const struct halo_error *err);
 void halo_live_tell_begin(struct halo_live_listener *to, int encoding,
-                          const struct halo_live_begin *begin);
+                          const struct halo_encoding_parameters *begin);
 void halo_live_tell_packet(struct halo_live_listener *to, int encoding, const AVPacket *pkt);
 void halo_live_tell_card(struct halo_live_listener *to, int encoding, const AVPacket *pkt);
 void halo_live_tell_failed(struct halo_live_listener *to, int encoding,

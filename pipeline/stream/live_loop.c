@@ -87,7 +87,7 @@ bool halo_live_loop_pass(struct halo_live *live, struct halo_live_input *in)
 static bool may_rewind(const struct halo_live *live, const struct halo_live_input *in)
 {
     return live->settings.loop && live->local && in->source && in->decoder &&
-           in->loop.first.known && in->pictures > in->loop.before && !in->loop.rewound &&
+           in->loop.first.known && in->frames > in->loop.before && !in->loop.rewound &&
            !live->reader->rewinds_badly && !halo_live_stopped(live) &&
            is_same(live, &in->loop.file);
 }
@@ -102,7 +102,7 @@ bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in)
                                           rate.num > 0 ? av_inv_q(rate) : us, in->video->time_base);
     in->loop.turn = in->loop.last + FFMAX(duration, 1);
     in->loop.shift = in->loop.turn - in->loop.first.pts;
-    in->loop.before = in->pictures;
+    in->loop.before = in->frames;
     in->loop.rewound = true;
     return true;
 }
@@ -115,7 +115,7 @@ bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in)
         return false;
     in->draining = false;
     in->loop.shift = 0;
-    in->loop.before = in->pictures;
+    in->loop.before = in->frames;
     in->loop.rewound = true;
     return true;
 }

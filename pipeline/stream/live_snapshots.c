@@ -23,10 +23,10 @@ static const double LONGEST = 1.7; /* seconds that a snapshot waits for its fram
 
 struct snapshot {
     uint64_t id;
-    int64_t asked;                       /* ns */
-    const char *codec;                   /* FFmpeg's name */
-    struct halo_chain *chain;            /* further filters, owned; NULL: none */
-    struct halo_output_picture *picture; /* NULL: no frame yet; it uses the format */
+    int64_t asked;                   /* ns */
+    const char *codec;               /* FFmpeg's name */
+    struct halo_chain *chain;        /* further filters, owned; NULL: none */
+    struct halo_output_frame *frame; /* NULL: no frame yet; it uses the format */
 };
 
 struct halo_live_snapshots {
@@ -96,14 +96,14 @@ bool halo_live_snapshots_wait(struct halo_live_snapshots *s)
     return ret;
 }
 
-void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture)
+void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_frame *frame)
 {
     struct halo_live_snapshots *s = live->snapshots;
     halo_lock(&s->lock);
     const bool some = s->count > 0;
     for (int i = 0; i < s->count; i++) {
         struct snapshot *shot = &s->waiting[i];
-        if (shot->picture || !(shot->picture = halo_output_picture_ref(picture)))
+        if (shot->frame || !(shot->frame = halo_output_frame_ref(frame)))
             continue;
         halo_graphs_lend(live->graphs);
     }
@@ -126,7 +126,7 @@ static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
     halo_lock(&s->lock);
     for (int i = 0; i < s->count && !found; i++) {
         struct snapshot *shot = &s->waiting[i];
-        found = shot->picture || all || (shot->asked <= late && !halo_fault("live", "snapshot"));
+        found = shot->frame || all || (shot->asked <= late && !halo_fault("live", "snapshot"));
         if (!found)
             continue;
         *ret = *shot;
@@ -140,14 +140,14 @@ static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
 /* Replaces the snapshot's frame by one that has also passed its own filters. */
 static int filter_again(struct snapshot *shot, struct halo_error *err)
 {
-    struct halo_output_picture *filtered;
+    struct halo_output_frame *filtered;
     int code = halo_chain_load(shot->chain, err);
     if (code == 0)
-        code = halo_gate_again(shot->picture, shot->chain, &filtered, err);
+        code = halo_gate_again(shot->frame, shot->chain, &filtered, err);
     if (code < 0)
         return code;
-    halo_output_picture_destroy(shot->picture);
-    shot->picture = filtered;
+    halo_output_frame_destroy(shot->frame);
+    shot->frame = filtered;
     return 0;
 }
 
@@ -159,18 +159,18 @@ bool halo_live_snapshots_answer(struct halo_live *live, bool all)
         return false;
     AVPacket *image = av_packet_alloc();
     int code = image ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
-    if (code >= 0 && !shot.picture)
+    if (code >= 0 && !shot.frame)
         code = halo_fail(&err, -ETIMEDOUT, "no filtered frame arrived within two seconds");
     if (code >= 0 && shot.chain)
         code = filter_again(&shot, &err);
     if (code >= 0)
-        code = halo_live_codec_image(live, shot.codec, shot.picture, image, &err);
+        code = halo_live_codec_image(live, shot.codec, shot.frame, image, &err);
     halo_live_tell_snapshot(live->listener, shot.id, code < 0 ? NULL : image,
                             code < 0 ? &err : NULL);
     av_packet_free(&image);
     halo_chain_destroy(shot.chain);
-    if (shot.picture) {
-        halo_output_picture_destroy(shot.picture);
+    if (shot.frame) {
+        halo_output_frame_destroy(shot.frame);
         halo_graphs_used(live->graphs);
     }
     return true;

@@ -14,12 +14,12 @@
 #include "pipeline/gate/queue.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/stream/live_aside.h"
+#include "pipeline/stream/live_worker.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_cards.h"
 #include "pipeline/stream/live_clock.h"
 #include "pipeline/stream/live_encodings.h"
-#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_counters.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_loop.h"
@@ -29,7 +29,7 @@
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/stream/source_ops.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 
 enum {
     HELD = 256,     /* audio packets before the first frame */
@@ -76,7 +76,7 @@ static void end_all(struct halo_live *live)
 {
     halo_live_cards_end(live->cards);
     end_stages(live);
-    halo_live_aside_end(live);
+    halo_live_worker_end(live);
     halo_stages_close(live->stages);
 }
 
@@ -151,21 +151,21 @@ static void take_sound(struct halo_live *live, struct halo_live_input *in, struc
         av_packet_free(&pkt);
 }
 
-static int take_picture(struct halo_live *live, struct halo_live_input *in, struct held *held,
-                        struct halo_raw_picture *raw)
+static int take_frame(struct halo_live *live, struct halo_live_input *in, struct held *held,
+                      struct halo_raw_frame *raw)
 {
     halo_live_clock_pass(live, in, raw);
     for (int i = 0; i < held->count; i++)
         halo_live_sound_spread(live, in, held->packet[i]);
     held->count = 0;
-    halo_live_count(live->figures, HALO_COUNT_DECODED, 1);
+    halo_live_count(live->counters, HALO_COUNT_DECODED, 1);
     const struct halo_item item = {
         .kind = HALO_ITEM_RAW,
         .raw = raw,
-        .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
+        .decoded = in->absolute ? halo_raw_frame_pts(raw) * 1000 : halo_now_ns(),
     };
     const int code = halo_stages_give(live->stages, item);
-    halo_live_drop(live->figures, HALO_DROP_LATE, code);
+    halo_live_drop(live->counters, HALO_DROP_LATE, code);
     return code;
 }
 
@@ -173,14 +173,14 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
 static int run_session(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     struct held held = {.count = 0};
-    struct halo_raw_picture *raw;
+    struct halo_raw_frame *raw;
     AVPacket *sound;
     int code = 0;
     while (!halo_live_stopped(live) &&
            (code = halo_live_input_read(live, in, &raw, &sound, err)) > 0) {
         if (sound)
             take_sound(live, in, &held, sound);
-        if (raw && (code = take_picture(live, in, &held, raw)) < 0)
+        if (raw && (code = take_frame(live, in, &held, raw)) < 0)
             break;
     }
     drop_held(&held);
@@ -200,12 +200,12 @@ static int run_turns(struct halo_live *live, struct halo_live_input *in, struct 
 }
 
 /* Explains why a session without an error of its own ended, if that is not the regular end. */
-static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
+static int say_end(const struct halo_live *live, int64_t frames, struct halo_error *err)
 {
     const char *name = live->name;
     if (halo_live_is_late(live))
         return halo_live_fail_late(live, err);
-    if (pictures == 0 && !live->ops->endless)
+    if (frames == 0 && !live->ops->endless)
         return halo_fail(err, -ENODATA, "%s: no frame could be decoded", name);
     if (!live->local && !live->settings.loop)
         return halo_fail(err, -EPIPE, "%s: the sender ended the stream", name);
@@ -227,7 +227,7 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
 {
     int code = halo_live_input_open(live, in, err);
     if (code >= 0) {
-        halo_live_count(live->figures, HALO_COUNT_OPENED, 1);
+        halo_live_count(live->counters, HALO_COUNT_OPENED, 1);
         code = begin_stages(live, in, ret_fatal, err);
     }
     if (code >= 0) {
@@ -236,8 +236,8 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
         code = run_turns(live, in, err);
     }
     if (code == 0)
-        code = say_end(live, in->pictures, err);
-    if (in->pictures > 0)
+        code = say_end(live, in->frames, err);
+    if (in->frames > 0)
         *pause = 0;
     live->reader->clock.joined = code == 0 && !live->ops->endless;
     if (live->ops->end)
@@ -334,7 +334,7 @@ static void *run(void *arg)
     struct halo_live *live = arg;
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
-    const int code = halo_live_aside_start(live, &err);
+    const int code = halo_live_worker_start(live, &err);
     if (code >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, make_up, &err) >= 0)
         live_on(live);
     else if (!halo_live_stopped(live))

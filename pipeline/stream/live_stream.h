@@ -10,13 +10,13 @@
  *   graph.h           the chains with their gates, and the frames in them
  *   live_encodings.h  the encodings and their threads (live_encodings.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
- *   live_aside.h      the extra thread for changes and snapshots (live_snapshots.h)
- *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
+ *   live_worker.h      the worker for changes and snapshots (live_snapshots.h)
+ *   live_status.h     the state; live_counters.h: the counters; live_listener.h: the callbacks
  *   live_stalls.h     calls that do not return
  *
  * Locks, in the order in which they are acquired: forming; cards or snapshots;
- * status, graphs or encodings; then those under which no other is acquired: listener, figures,
- * controls, aside, queues. */
+ * status, graphs or encodings; then those under which no other is acquired: listener, counters,
+ * controls, worker, queues. */
 #ifndef HALO_LIVE_STREAM_H
 #define HALO_LIVE_STREAM_H
 
@@ -66,7 +66,7 @@ struct halo_live {
 
     struct halo_live_listener *listener;
     struct halo_live_status *status;
-    struct halo_live_figures *figures;
+    struct halo_live_counters *counters;
     struct halo_live_stalls *stalls;
     struct halo_live_reader *reader;   /* live_source.h */
     const struct halo_source_ops *ops; /* the functions for this kind of source (source_ops.h) */
@@ -79,7 +79,7 @@ struct halo_live {
     struct halo_graphs *graphs;
     struct halo_live_encodings *encodings;
     struct halo_live_cards *cards;
-    struct halo_live_aside *aside;
+    struct halo_live_worker *worker;
     struct halo_live_snapshots *snapshots;
 };
 

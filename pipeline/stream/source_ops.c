@@ -30,11 +30,11 @@ static int open_test(struct halo_live *live, struct halo_live_input *in, struct 
     return code;
 }
 
-static int read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
+static int read_test(struct halo_live_input *in, struct halo_raw_frame **ret,
                      struct halo_error *err)
 {
     const int code = halo_test_source_read(in->test, ret);
-    in->pictures += code > 0;
+    in->frames += code > 0;
     return code < 0 ? halo_fail(err, code, "out of memory") : code;
 }
 
@@ -57,7 +57,7 @@ int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, str
 }
 
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
-                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                         struct halo_raw_frame **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err)
 {
     *ret_raw = NULL;

@@ -15,7 +15,7 @@
 
 struct halo_live;
 struct halo_live_input;
-struct halo_raw_picture;
+struct halo_raw_frame;
 
 struct halo_source_ops {
     bool endless; /* the stream continues even if a session ends without an error */
@@ -57,9 +57,9 @@ extern const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS];
  * the table. Each of these functions implements halo_live_input_read() for its kind of source, and
  * is called by halo_live_input_read(). */
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
-                          struct halo_raw_picture **ret, struct halo_error *err);
+                          struct halo_raw_frame **ret, struct halo_error *err);
 int halo_live_read_file(struct halo_live *live, struct halo_live_input *in,
-                        struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                        struct halo_raw_frame **ret_raw, AVPacket **ret_sound,
                         struct halo_error *err);
 
 #endif

@@ -6,14 +6,14 @@
 
 #include "pipeline/stream/stream_private.h"
 
-static int send_picture(struct halo_stream *s, struct halo_encoder *encoder,
-                        const struct halo_output_picture *picture, struct halo_error *err)
+static int send_frame(struct halo_stream *s, struct halo_encoder *encoder,
+                      const struct halo_output_frame *frame, struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_ENCODE);
-    const int code = halo_encoder_send(encoder, picture, err);
+    const int code = halo_encoder_send(encoder, frame, err);
     halo_stats_end(s->stats, HALO_STAGE_ENCODE, begin);
-    if (picture && halo_encoder_converts(encoder))
-        halo_stats_copied(s->stats, halo_output_picture_frame(picture));
+    if (frame && halo_encoder_converts(encoder))
+        halo_stats_copied(s->stats, halo_output_frame_frame(frame));
     return code;
 }
 
@@ -26,8 +26,8 @@ static int receive_packet(struct halo_stream *s, struct halo_encoder *encoder, A
     return received;
 }
 
-static int encode_picture(struct halo_stream *s, int index,
-                          const struct halo_output_picture *picture, struct halo_error *err)
+static int encode_frame(struct halo_stream *s, int index, const struct halo_output_frame *frame,
+                        struct halo_error *err)
 {
     const struct halo_track *t = &s->tracks.track[index];
     AVPacket *pkt = t->encoder ? av_packet_alloc() : NULL;
@@ -35,16 +35,15 @@ static int encode_picture(struct halo_stream *s, int index,
     if (t->encoder && !pkt)
         code = halo_fail(err, -ENOMEM, "out of memory");
     for (int more = 1; more > 0 && code >= 0 && t->encoder;) {
-        code = more = send_picture(s, t->encoder, picture, err);
+        code = more = send_frame(s, t->encoder, frame, err);
         while (code >= 0 && (code = receive_packet(s, t->encoder, pkt, err)) > 0)
             code = s->ends->write(s, pkt, index, halo_encoder_time_base(t->encoder), err);
     }
     av_packet_free(&pkt);
-    if (t->encoder && picture)
+    if (t->encoder && frame)
         halo_stats_frame(s->stats, HALO_STAGE_ENCODE);
-    if (code >= 0 && picture) {
-        const double time =
-            halo_output_picture_frame(picture)->pts * av_q2d(t->in->time_base) * 1e6;
+    if (code >= 0 && frame) {
+        const double time = halo_output_frame_frame(frame)->pts * av_q2d(t->in->time_base) * 1e6;
         atomic_fetch_add(&s->frames, 1);
         atomic_store(&s->time_us, (long long)time);
     }
@@ -108,11 +107,11 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     case HALO_ITEM_PACKET:
         return copy_out(s, item->packet, item->track, err);
     case HALO_ITEM_OUTPUT:
-        return encode_picture(s, item->track, item->output, err);
+        return encode_frame(s, item->track, item->output, err);
     case HALO_ITEM_END:
         for (int i = 0; i < s->tracks.count && code >= 0; i++) {
             if (s->tracks.track[i].role == HALO_ROLE_FILTER && s->ends->write)
-                code = encode_picture(s, i, NULL, err);
+                code = encode_frame(s, i, NULL, err);
             else if (s->tracks.track[i].audio)
                 code = encode_audio(s, NULL, i, err);
         }

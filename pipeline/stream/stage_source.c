@@ -8,7 +8,7 @@
 
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/decoders.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 #include "pipeline/stream/stream_private.h"
 
 /* ---- packets that wait for frames ---- */
@@ -86,8 +86,8 @@ enum {
     LATE_US = 10000000,     /* streams are interleaved more closely than this */
 };
 
-static int receive_picture(struct halo_stream *s, struct halo_decoders *decoders,
-                           struct halo_raw_picture **ret, struct halo_error *err)
+static int receive_frame(struct halo_stream *s, struct halo_decoders *decoders,
+                         struct halo_raw_frame **ret, struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
     const int received = halo_decoders_receive(decoders, ret, err);
@@ -139,19 +139,18 @@ static bool gives_up(const struct halo_stream *s, const struct halo_track *t)
 static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
 {
     struct halo_track *t = &s->tracks.track[index];
-    struct halo_raw_picture *raw;
+    struct halo_raw_frame *raw;
     int code = 0;
-    while (!gives_up(s, t) && (code = receive_picture(s, t->decoders, &raw, err)) > 0) {
-        const int64_t pts =
-            halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
+    while (!gives_up(s, t) && (code = receive_frame(s, t->decoders, &raw, err)) > 0) {
+        const int64_t pts = halo_source_shift(s->source, halo_raw_frame_pts(raw), t->in->time_base);
         const int where = halo_source_window(s->source, pts, t->in->time_base);
-        halo_raw_picture_set_pts(raw, pts);
+        halo_raw_frame_set_pts(raw, pts);
         t->over |= where > 0;
         if (where != 0) {
-            halo_raw_picture_destroy(raw);
+            halo_raw_frame_destroy(raw);
             continue;
         }
-        t->pictures++;
+        t->frames++;
         t->latest = av_rescale_q(pts, t->in->time_base, AV_TIME_BASE_Q);
         code = halo_stages_give(s->stages, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}});
         if (code >= 0)
@@ -269,7 +268,7 @@ static int join_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = av_packet_clone(pkt)}};
     if (!item.packet)
         return halo_fail(err, -ENOMEM, "out of memory");
-    s->tracks.track[pkt->stream_index].pictures++;
+    s->tracks.track[pkt->stream_index].frames++;
     return halo_stages_give(s->stages, item);
 }
 

@@ -141,20 +141,20 @@ static int leave(struct halo_stages *s, struct halo_item *item)
     struct halo_graph *graph = item->graph;
     const int gate = item->track;
     struct halo_error err = {0};
-    struct halo_output_picture *picture = NULL;
-    int code = halo_gate_leave(item->pending, graph->epoch, &picture, &err);
+    struct halo_output_frame *frame = NULL;
+    int code = halo_gate_leave(item->pending, graph->epoch, &frame, &err);
     halo_graphs_forget_older(s->set.graphs, graph);
     graph->failed = (graph->failed && gate > 0) || code < 0;
     if (code >= 0 && s->set.live) {
-        halo_live_left(s->set.live, item, picture);
+        halo_live_left(s->set.live, item, frame);
     } else if (code >= 0) {
         const struct halo_item output = {
-            .kind = HALO_ITEM_OUTPUT, .track = graph->gate[gate].track, .output = picture};
+            .kind = HALO_ITEM_OUTPUT, .track = graph->gate[gate].track, .output = frame};
         code = halo_stage_put(s->set.stats, s->set.to_encode, output, HALO_STAGE_COLLECTED_WAIT);
     } else if (code != -ECANCELED) {
         code = s->set.lose(s->set.arg, code, &err);
     }
-    const bool whole = picture && gate == graph->gates - 1 && !graph->failed;
+    const bool whole = frame && gate == graph->gates - 1 && !graph->failed;
     count_out(s, graph, whole);
     if (whole && s->set.live)
         halo_live_report_running(s->set.live->status, item->decoded);
@@ -185,7 +185,7 @@ struct halo_stages *halo_stages_create(void)
     struct halo_stages *s = av_mallocz(sizeof *s);
     if (!s)
         return NULL;
-    s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, PACKETS);
+    s->to_filter = halo_queue_create(HALO_QUEUE_FRAMES, PACKETS);
     s->in_gate = halo_queue_create(HALO_RING_MAX, PACKETS);
     if (s->to_filter && s->in_gate)
         return s;

@@ -68,7 +68,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
     s->stages = halo_stages_create();
-    s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
+    s->to_encode = halo_queue_create(HALO_QUEUE_FRAMES, QUEUE_PACKETS);
     int code = 0;
     s->detect_settings = (struct halo_detect_settings){.stream = settings->source.input,
                                                        .detector = settings->detector,
@@ -126,7 +126,7 @@ struct ring_start {
     struct halo_stream *stream;
     struct halo_error err;
     struct halo_thread thread;
-    bool begun, aside;
+    bool begun, in_background;
     bool cpu_first; /* until the GPU has started */
     int ret;
 };
@@ -138,7 +138,7 @@ static void *ring_main(void *arg)
     struct halo_ring_settings ring = halo_ring_settings_of(&s->settings->device);
     ring.locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
     ring.stats = s->stats;
-    ring.aside = start->cpu_first;
+    ring.in_background = start->cpu_first;
     if (s->place == HALO_WORKLOAD_CPU)
         ring.backend = "cpu";
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
@@ -152,14 +152,14 @@ static void *ring_main(void *arg)
 static void begin_ring(struct ring_start *start)
 {
     start->begun = true;
-    start->aside = halo_thread_start(&start->thread, "ring", ring_main, start, NULL) == 0;
+    start->in_background = halo_thread_start(&start->thread, "ring", ring_main, start, NULL) == 0;
 }
 
 static int end_ring(struct ring_start *start, struct halo_error *err)
 {
     if (!start->begun)
         return 0; /* the input could not be opened */
-    if (start->aside)
+    if (start->in_background)
         halo_thread_join(start->thread);
     else
         ring_main(start);

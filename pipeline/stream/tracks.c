@@ -25,15 +25,15 @@
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/decoders.h"
-#include "pipeline/input/first_picture.h"
+#include "pipeline/input/first_frame.h"
 #include "pipeline/input/nal_units.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/output/tags.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/memory.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/memory.h"
 #include "pipeline/stream/ends.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/workload.h"
@@ -49,9 +49,9 @@ enum {
     MAX_SEARCHED = 100, /* packets read ahead to find the first of a stream */
 };
 
-/* Start times in the output; earliest and picture are INT64_MAX if no stream has one. */
+/* Start times in the output; earliest and frame are INT64_MAX if no stream has one. */
 struct starts {
-    int64_t earliest, picture; /* us */
+    int64_t earliest, frame; /* us */
     AVStream *video;
 };
 
@@ -95,9 +95,9 @@ static int note(struct starts *all, struct halo_source *source, AVStream *st,
     if (code < 0 || first == AV_NOPTS_VALUE || (!video && !sound))
         return code;
     const int64_t start = av_rescale_q(first, st->time_base, AV_TIME_BASE_Q);
-    if (video && start < all->picture) {
+    if (video && start < all->frame) {
         all->video = st;
-        all->picture = start;
+        all->frame = start;
     }
     all->earliest = FFMIN(all->earliest, start);
     return 0;
@@ -107,12 +107,12 @@ static int note(struct starts *all, struct halo_source *source, AVStream *st,
 static int64_t on_a_frame(AVFormatContext *input, const struct starts *all)
 {
     const AVRational rate = av_guess_frame_rate(input, all->video, NULL);
-    const int64_t before = all->picture - all->earliest - SPARE_US;
+    const int64_t before = all->frame - all->earliest - SPARE_US;
     if (before <= 0 || rate.num <= 0)
-        return all->picture;
+        return all->frame;
     const AVRational frame = av_inv_q(rate);
     const int64_t frames = av_rescale_q_rnd(before, AV_TIME_BASE_Q, frame, AV_ROUND_UP);
-    return all->picture - av_rescale_q(frames, frame, AV_TIME_BASE_Q);
+    return all->frame - av_rescale_q(frames, frame, AV_TIME_BASE_Q);
 }
 
 /* Computes the offset that must be subtracted from all timestamps so that the streams begin at
@@ -140,8 +140,8 @@ static int starts_offset(struct halo_source *source, const AVOutputFormat *conta
         *ret = on_a_frame(input, &all);
         break;
     case HALO_STARTS_HIDDEN: /* audio before 0 that the input hides stays hidden */
-        if (all.picture < 0)
-            *ret = has_edits(input->iformat) ? all.picture : all.earliest;
+        if (all.frame < 0)
+            *ret = has_edits(input->iformat) ? all.frame : all.earliest;
         break;
     case HALO_STARTS_LATER:
         *ret = FFMIN(all.earliest, 0);
@@ -383,7 +383,7 @@ static void say_layers_lost(const AVStream *in)
 }
 
 /* Says what players would need to show the frames as they were meant, and the output will lack. */
-static void say_marks_lost(const AVStream *in, const struct halo_first_picture *first,
+static void say_marks_lost(const AVStream *in, const struct halo_first_frame *first,
                            AVFormatContext *output)
 {
     const AVOutputFormat *container = output->oformat;
@@ -439,11 +439,11 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
         .crf = settings->crf,
         .preset = settings->preset,
         .threads = route->ends->in_segments ? count_segment_threads(t->in->codecpar) : 0};
-    struct halo_first_picture first;
-    int code = halo_first_picture(&first, route->source, t->in, err);
+    struct halo_first_frame first;
+    int code = halo_first_frame(&first, route->source, t->in, err);
     if (code >= 0) {
         halo_hdr_find(&ein.hdr, &first, t->in);
-        halo_first_picture_fields(&first, t->in);
+        halo_first_frame_fields(&first, t->in);
         say_marks_lost(t->in, &first, output);
     }
     if (code >= 0)
@@ -563,7 +563,7 @@ struct halo_decoder_settings halo_track_decoder(const struct halo_source_setting
                .gpu = halo_ring_gpu(ring, device->gpu),
                .on_device = on_device,
                .arrival = halo_ring_arrival(ring),
-               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + device->depth : 1},
+               .in_flight = on_device ? HALO_QUEUE_FRAMES + 2 + device->depth : 1},
     };
 }
 

@@ -32,13 +32,13 @@ struct halo_track {
                                        format; otherwise NULL; used by the encode thread */
     struct halo_audio *audio;       /* only for COPY, if the audio is re-encoded; otherwise NULL;
                                        used by the encode thread */
-    int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
-    bool from_zero;   /* COPY: the output cannot store packets from before time 0 */
-    int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
-    int64_t latest;   /* FILTER: time of the newest of these frames, in microseconds; INT64_MIN:
+    int64_t delay;  /* added to the timestamps of packets, in their time base (see codec_delay) */
+    bool from_zero; /* COPY: the output cannot store packets from before time 0 */
+    int64_t frames; /* number of frames from the decoder within the range of -ss and -t */
+    int64_t latest; /* FILTER: time of the newest of these frames, in microseconds; INT64_MIN:
                          none yet */
-    int64_t sent; /* FILTER: time of the newest packet that was sent to the decoders, the same */
-    bool over;    /* whether the track is past the end that -t specifies */
+    int64_t sent;   /* FILTER: time of the newest packet that was sent to the decoders, the same */
+    bool over;      /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */
     AVPacket *priming; /* the last packet that must not be heard, according to the input's edit
                           list; kept until the first audible packet, because decoders need it */
@@ -54,7 +54,7 @@ struct halo_tracks {
     int count;
 };
 
-/* Returns the settings for a decoder whose frames wait in a queue with HALO_QUEUE_PICTURES places
+/* Returns the settings for a decoder whose frames wait in a queue with HALO_QUEUE_FRAMES places
  * before they enter the lanes of the ring. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,

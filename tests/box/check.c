@@ -7,7 +7,7 @@
 
 #include "config/encoding.h"
 #include "kernels/clock.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 #include "tests/box/box.h"
 
 enum {
@@ -259,7 +259,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
         state == HALO_LIVE_WAITING && (strstr(err->text, "nobody") || strstr(err->text, "broke"));
 }
 
-static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
+static void on_begin(void *arg, int encoding, const struct halo_encoding_parameters *begin)
 {
     struct encoding *e = &check.encoding[encoding];
     (void)arg;

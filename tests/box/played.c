@@ -16,7 +16,7 @@
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/output/encode.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "tests/box/box.h"
 
 struct box_trouble box_trouble;
@@ -114,9 +114,9 @@ static void draw(AVFrame *f, int64_t number)
         fill(f, p, (struct area){0, 0, f->width / part, f->height / part}, 128);
 }
 
-static struct halo_raw_picture *make_frame(void)
+static struct halo_raw_frame *make_frame(void)
 {
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
     AVFrame *f = raw->frame = av_frame_alloc();
     f->format = raw->format = shapes[box_shape].format;
     f->width = shapes[box_shape].width;
@@ -132,11 +132,11 @@ static struct halo_raw_picture *make_frame(void)
 }
 
 int __wrap_halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
-                                struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                                struct halo_raw_frame **ret_raw, AVPacket **ret_sound,
                                 struct halo_error *err);
 
 int __wrap_halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
-                                struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                                struct halo_raw_frame **ret_raw, AVPacket **ret_sound,
                                 struct halo_error *err)
 {
     const bool sent = live->live && !live->paced;
@@ -163,19 +163,19 @@ int __wrap_halo_live_input_read(struct halo_live *live, struct halo_live_input *
     source.next += STEP_US + box_trouble.jump * INT64_C(1000);
     box_trouble.jump = 0;
     *ret_raw = make_frame();
-    in->pictures++;
+    in->frames++;
     return 1;
 }
 
 /* ---- filters ---- */
 
 int __wrap_halo_gate_leave(struct halo_pending *pending, int64_t epoch,
-                           struct halo_output_picture **ret, struct halo_error *err);
+                           struct halo_output_frame **ret, struct halo_error *err);
 int __real_halo_gate_leave(struct halo_pending *pending, int64_t epoch,
-                           struct halo_output_picture **ret, struct halo_error *err);
+                           struct halo_output_frame **ret, struct halo_error *err);
 
 int __wrap_halo_gate_leave(struct halo_pending *pending, int64_t epoch,
-                           struct halo_output_picture **ret, struct halo_error *err)
+                           struct halo_output_frame **ret, struct halo_error *err)
 {
     const bool preview = strcmp(box_thread_name(), "collect") != 0;
     if (box_trouble.filter_slow && !preview)
@@ -211,13 +211,13 @@ int __wrap_halo_gate_create(struct halo_gate **ret, const struct halo_chain *cha
     return __real_halo_gate_create(ret, chain, ring, input, err);
 }
 
-int __wrap_halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
-                          int64_t pts, struct halo_output_picture **ret);
-int __real_halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
-                          int64_t pts, struct halo_output_picture **ret);
+int __wrap_halo_gate_card(const struct halo_output_frame *like, const struct halo_card *card,
+                          int64_t pts, struct halo_output_frame **ret);
+int __real_halo_gate_card(const struct halo_output_frame *like, const struct halo_card *card,
+                          int64_t pts, struct halo_output_frame **ret);
 
-int __wrap_halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
-                          int64_t pts, struct halo_output_picture **ret)
+int __wrap_halo_gate_card(const struct halo_output_frame *like, const struct halo_card *card,
+                          int64_t pts, struct halo_output_frame **ret)
 {
     be_slow("card");
     return __real_halo_gate_card(like, card, pts, ret);
@@ -282,14 +282,14 @@ int __wrap_halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     return code;
 }
 
-int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                              struct halo_error *err);
-int __real_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int __real_halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                              struct halo_error *err);
 int __wrap_halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err);
 int __real_halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err);
 
-int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                              struct halo_error *err)
 {
     struct held *h = held_by(e);
@@ -301,14 +301,14 @@ int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_pi
         box_stuck_since = 0;
     }
     be_slow("aside"); /* snapshots */
-    if (number >= 0 && picture) {
+    if (number >= 0 && frame) {
         if (box_trouble.encoder_slow[number])
             box_sleep(box_trouble.encoder_slow[number] * BOX_MS);
         if (box_trouble.encoder_fails[number])
             return halo_fail(err, -EIO, "an encoder fails as an event says");
     }
-    int code = __real_halo_encoder_send(e, picture, err);
-    h->flushed |= !picture;
+    int code = __real_halo_encoder_send(e, frame, err);
+    h->flushed |= !frame;
     while (code >= 0 && h->count < HELD) {
         AVPacket *pkt = av_packet_alloc();
         code = __real_halo_encoder_receive(e, pkt, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Fuzz target: updates of a region feed, and pictures that ask it. Built and run as chain.c is.
+ * Fuzz target: updates of a region feed, and frames that ask it. Built and run as chain.c is.
  *
  * Each step takes one byte that says what, and numbers of two bytes each. */
 #include <errno.h>
@@ -19,7 +19,7 @@ static int next(struct bytes *bytes)
     return bytes->at < bytes->end ? *bytes->at++ : 0;
 }
 
-/* Mostly lengths in a picture, and now and then what is none. */
+/* Mostly lengths in a frame, and now and then what is none. */
 static double number(struct bytes *bytes)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e5, -1e5, 1e300, 1e-300, 0};
@@ -57,7 +57,7 @@ static void check_length(struct halo_length length)
         abort();
 }
 
-static void check_picture(void)
+static void check_frame(void)
 {
     if (now_.count < 0 || now_.count > HALO_MAX_SHAPES || now_.corners > HALO_REGION_CORNERS)
         abort();
@@ -106,7 +106,7 @@ static void update(struct bytes *bytes, struct halo_region_feed *feed, int64_t n
         abort();
     if (code != 0 || !halo_region_feed_at(feed, at, now, &now_, NULL, &why))
         return;
-    check_picture();
+    check_frame();
     for (int i = 0; i < count; i++)
         if (updates[i].shape.kind != HALO_SHAPE_POLYGON && !is_hidden(&updates[i].shape))
             abort();
@@ -133,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             halo_region_feed_begin(feed, now / 1000);
         else if (halo_region_feed_at(feed, now / 1000 - next(&bytes) * 1000, now, &now_, NULL,
                                      &why))
-            check_picture();
+            check_frame();
         else if (!why)
             abort();
     }

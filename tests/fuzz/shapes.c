@@ -8,26 +8,21 @@
 #include "tests/fuzz/fuzz.h"
 
 static const struct halo_shape_canvas canvases[] = {
-    {.picture_width = 61, .picture_height = 33, .width = 61, .height = 33},
-    {.picture_width = 61,
-     .picture_height = 33,
+    {.frame_width = 61, .frame_height = 33, .width = 61, .height = 33},
+    {.frame_width = 61,
+     .frame_height = 33,
      .log2_sub_x = 1,
      .log2_sub_y = 1,
      .width = 31,
      .height = 17,
      .invert = true},
-    {.picture_width = 61,
-     .picture_height = 33,
+    {.frame_width = 61,
+     .frame_height = 33,
      .log2_sub_x = 1,
      .width = 31,
      .height = 33,
      .feather = 9.5},
-    {.picture_width = 1,
-     .picture_height = 1,
-     .width = 1,
-     .height = 1,
-     .feather = 512,
-     .invert = true},
+    {.frame_width = 1, .frame_height = 1, .width = 1, .height = 1, .feather = 512, .invert = true},
 };
 
 /* hidden says whether a weight is not 0, where all that is inside is one shape. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Test pictures: planes with guard bytes before, between and after their rows. */
-#ifndef HALO_TEST_PICTURE_H
-#define HALO_TEST_PICTURE_H
+#ifndef HALO_TEST_FRAME_H
+#define HALO_TEST_FRAME_H
 
 #include <stdbool.h>
 
@@ -52,7 +52,7 @@ void picture_destroy(struct picture *p);
 void picture_fill(struct picture *p, enum pattern pattern, const struct halo_conv *conv,
                   uint64_t *state);
 
-/* True where every byte outside the samples still is what picture_create() wrote. */
+/* True where every byte outside the samples still is what frame_create() wrote. */
 bool picture_guards_whole(const struct picture *p);
 
 /* Sample x (channels counted) of row y as it lies in memory. */

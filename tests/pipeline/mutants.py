@@ -45,20 +45,20 @@ CUDA = 'kernels/cuda/'
 FILES = {
     PIPELINE + 'gate/gate.c': (9, ('gate', 'gate_regions', 'privacy')),
     PIPELINE + 'gate/gate_plan.c': (12, ('gate_regions', 'privacy', 'plan')),
-    PIPELINE + 'gate/gate_ways.c': (8, ('gate_regions', 'privacy')),
+    PIPELINE + 'gate/gate_variants.c': (8, ('gate_regions', 'privacy')),
     PIPELINE + 'gate/gate_regions.c': (10, ('gate_regions', 'gate_cells')),
     PIPELINE + 'gate/gate_cells.c': (10, ('gate_cells', 'gate_regions')),
     PIPELINE + 'gate/noise.c': (5, ('noise',)),
     PIPELINE + 'gate/leak.c': (6, ('leak',)),
     PIPELINE + 'gate/queue.c': (3, BOX),
     PIPELINE + 'base/canary.c': (8, ('canary',)),
-    PIPELINE + 'picture/format.c': (5, ('gate_regions',)),
-    PIPELINE + 'picture/orient.c': (4, ('gate_regions',)),
-    PIPELINE + 'picture/picture_pool.c': (2, ('gate',)),
-    PIPELINE + 'filter/leaves.c': (7, ('privacy',)),
+    PIPELINE + 'frame/format.c': (5, ('gate_regions',)),
+    PIPELINE + 'frame/orient.c': (4, ('gate_regions',)),
+    PIPELINE + 'frame/frame_pool.c': (2, ('gate',)),
+    PIPELINE + 'filter/disclosure.c': (7, ('privacy',)),
     PIPELINE + 'filter/privacy.c': (9, ('privacy', 'examples', 'coverage')),
     PIPELINE + 'filter/filter_region.c': (2, ('gate_regions',)),
-    PIPELINE + 'filter/remains.c': (7, ('privacy', 'examples')),
+    PIPELINE + 'filter/residual.c': (7, ('privacy', 'examples')),
     PIPELINE + 'filter/coverage.c': (5, ('coverage',)),
     PIPELINE + 'region/region_feed.c': (13, ('region_feed',)),
     PIPELINE + 'region/region_motion.c': (9, ('region_feed',)),
@@ -70,10 +70,10 @@ FILES = {
     PIPELINE + 'detect/replay.c': (6, ('replay',)),
     PIPELINE + 'detect/tracks.c': (11, ('judge', 'tracks', 'judge_chance')),
     PIPELINE + 'detect/detect.c': (4, ('detect',) + BOX),
-    PIPELINE + 'detect/finder.c': (4, ('detect',) + BOX),
+    PIPELINE + 'detect/detect_client.c': (4, ('detect',) + BOX),
     PIPELINE + 'stream/graph.c': (5, ('graph', 'privacy') + BOX),
     PIPELINE + 'stream/live.c': (2, BOX),
-    PIPELINE + 'stream/live_aside.c': (2, BOX),
+    PIPELINE + 'stream/live_worker.c': (2, BOX),
     PIPELINE + 'stream/live_cards.c': (2, BOX),
     PIPELINE + 'stream/live_encodings.c': (4, BOX),
     PIPELINE + 'stream/stages.c': (2, BOX),
@@ -92,7 +92,7 @@ FILES = {
     DAEMON + 'supervisor/sup_regions.c': (2, WORLD),
     DAEMON + 'supervisor/sup_request.c': (2, WORLD),
     DAEMON + 'supervisor/sup_stream.c': (2, WORLD),
-    DAEMON + 'supervisor/sup_words.c': (2, WORLD),
+    DAEMON + 'supervisor/sup_status_text.c': (2, WORLD),
     DAEMON + 'supervisor/supervisor.c': (2, WORLD),
     DAEMON + 'supervisor/supervisor.h': (0, WORLD),
     DAEMON + 'view/feed.c': (2, WORLD),
@@ -117,11 +117,11 @@ KNOWN = {
          ('put', 'out->opaque_ref = raw->opaque_ref ? av_buffer_ref(raw->opaque_ref) : NULL;'),
          'halo_av_frame_set_duration'),
     ),
-    PIPELINE + 'stream/live_aside.c': (
+    PIPELINE + 'stream/live_worker.c': (
         ('f8e1d627: a change is confirmed after 1.5 s, though older frames are inside',
          'answer_change', 'logic', 'stop'),
         ('6a9a2958: a snapshot that comes at the very end is never answered',
-         'halo_live_aside_end', 'drop', 'halo_live_snapshots_close'),
+         'halo_live_worker_end', 'drop', 'halo_live_snapshots_close'),
         ('f8e1d627: a change is confirmed though older frames wait for an encoding',
          'oldest_inside', 'extreme', 'oldest'),
         ('f8e1d627: snapshots are answered after the change that follows them',
@@ -173,7 +173,7 @@ KNOWN = {
         ('5946e4bf: a stop waits until the source is tried again',
          'wake_all', 'drop', 'halo_live_status_wake'),
     ),
-    PIPELINE + 'detect/finder.c': (
+    PIPELINE + 'detect/detect_client.c': (
         ('56b07513: a detector is wanted before the last answer', 'want', 'always', 'wanted'),
     ),
     PIPELINE + 'detect/detect.c': (
@@ -235,7 +235,7 @@ KNOWN = {
     DAEMON + 'supervisor/sup_message.c': (
         ('ten invalid messages are enough', '', 'a tenth', 'STRAYS_MAX'),
     ),
-    DAEMON + 'supervisor/sup_words.c': (
+    DAEMON + 'supervisor/sup_status_text.c': (
         ('no stall is one too many', '', 'ten times', 'STANDS'),
     ),
     DAEMON + 'mqtt/broker.h': (
@@ -281,7 +281,7 @@ SURVIVORS = {
     PIPELINE + 'filter/coverage.c': {
         ('halo_coverage_guess', 'compare', 3): 'open: a leak, which only sanitizers see',
     },
-    PIPELINE + 'filter/remains.c': {
+    PIPELINE + 'filter/residual.c': {
         ('limit', 'number', 2): 'open: reads one weight more, which only sanitizers see',
         ('sum_of', 'number', 2): 'open: reads one weight more, which only sanitizers see',
     },
@@ -294,9 +294,9 @@ SURVIVORS = {
         ('add_steps', 'operand', 1): 'open: a strategy that cannot do all planes',
     },
     PIPELINE + 'gate/gate_regions.c': {
-        ('create_picture', 'operand', 2): 'only after a failed allocation',
+        ('create_frame', 'operand', 2): 'only after a failed allocation',
     },
-    PIPELINE + 'gate/gate_ways.c': {
+    PIPELINE + 'gate/gate_variants.c': {
         ('make_way', 'number', 1): 'open',
         ('most_spill', 'number', 2): 'open: planes of chroma',
     },
@@ -304,10 +304,10 @@ SURVIVORS = {
         ('fill_from_kernel', 'compare', 3): 'open: a call that a signal interrupts',
         ('halo_random_finish', 'number', 1): 'nothing is drawn after the end',
     },
-    PIPELINE + 'picture/format.c': {
+    PIPELINE + 'frame/format.c': {
         ('halo_format_reach', 'compare', 3): 'the larger of two equal ones',
     },
-    PIPELINE + 'picture/orient.c': {
+    PIPELINE + 'frame/orient.c': {
         ('halve', 'number', 3): 'only after a failed allocation',
     },
     PIPELINE + 'region/region_motion.c': {

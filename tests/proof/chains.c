@@ -10,7 +10,7 @@
 
 #include "config/run.h"
 #include "pipeline/filter/privacy.h"
-#include "pipeline/filter/remains.h"
+#include "pipeline/filter/residual.h"
 
 /* Detail that an example may leave: strict lets more pass, by which a canary is still known. */
 static const double most_of_luma = 0.01, most_of_chroma = 0.05;
@@ -24,20 +24,20 @@ static int count;
 
 struct room {
     struct halo_response response;
-    struct halo_remains remains;
+    struct halo_residual residual;
 };
 
 static bool hides_plane(struct room *room, const struct halo_planned_chain *planned, int p)
 {
-    halo_remains_begin(&room->remains, planned->info[p].target.depth);
+    halo_residual_begin(&room->residual, planned->info[p].target.depth);
     for (int f = 0; f < planned->chain->count; f++) {
         const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
         if (!plan || planned->chain->filter[f].shapes)
             return false;
         halo_response_plan(&room->response, plan);
-        halo_remains_add(&room->remains, plan, &room->response);
+        halo_residual_add(&room->residual, plan, &room->response);
     }
-    return halo_remains_detail(&room->remains) <= (p > 0 ? most_of_chroma : most_of_luma);
+    return halo_residual_detail(&room->residual) <= (p > 0 ? most_of_chroma : most_of_luma);
 }
 
 static bool hides(const char *text)

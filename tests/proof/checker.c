@@ -12,14 +12,14 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/leak.h"
 #include "pipeline/input/source_test.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/raw_frame.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/eye.h"
 
 enum { WIDTH = 96, HEIGHT = 64 };
 
 /* Takes what comes out of the gate; false: that is enough. */
-typedef bool taker(void *arg, const AVFrame *frame);
+typedef bool subscriber(void *arg, const AVFrame *frame);
 
 static void must(int ret, const struct halo_error *err)
 {
@@ -30,26 +30,26 @@ static void must(int ret, const struct halo_error *err)
 }
 
 static void filter_one(struct halo_gate *gate, struct halo_test_source *source,
-                       struct halo_output_picture **ret)
+                       struct halo_output_frame **ret)
 {
     struct halo_error err = {0};
-    struct halo_raw_picture *raw;
+    struct halo_raw_frame *raw;
     struct halo_pending *pending;
     must(halo_test_source_read(source, &raw) == 1 ? 0 : -1, &err);
     must(halo_gate_enter(gate, raw, &pending, &err), &err);
     must(halo_gate_leave(pending, 0, ret, &err), &err);
-    halo_raw_picture_destroy(raw);
+    halo_raw_frame_destroy(raw);
 }
 
-/* Painted pictures through the gate with that chain, until take has enough. */
-static void filter(const char *backend, const char *text, taker *take, void *arg)
+/* Painted frames through the gate with that chain, until take has enough. */
+static void filter(const char *backend, const char *text, subscriber *take, void *arg)
 {
     struct halo_error err = {0};
     struct halo_ring *ring;
     struct halo_gate *gate;
     struct halo_chain *chain;
     struct halo_test_source *source;
-    struct halo_output_picture *picture = NULL;
+    struct halo_output_frame *frame = NULL;
     const struct halo_ring_settings set = {
         .backend = backend, .depth = 1, .threads = 1, .locked = -1, .deadline = 10};
     const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
@@ -65,9 +65,9 @@ static void filter(const char *backend, const char *text, taker *take, void *arg
          &err);
     bool more = true;
     while (more) {
-        filter_one(gate, source, &picture);
-        more = take(arg, halo_output_picture_frame(picture));
-        halo_output_picture_destroy(picture);
+        filter_one(gate, source, &frame);
+        more = take(arg, halo_output_frame_frame(frame));
+        halo_output_frame_destroy(frame);
     }
     halo_test_source_destroy(source);
     halo_gate_destroy(gate);
@@ -166,13 +166,13 @@ static bool check(void *arg, const AVFrame *frame)
     return --a->left > 0;
 }
 
-static bool find_alarms(const char *backend, long pictures)
+static bool find_alarms(const char *backend, long frames)
 {
     int chains;
     const char *const *chain = proof_chains(&chains);
     struct proof_tally *tally = proof_tally_create(NULL);
     for (int c = 0; c < chains; c++) {
-        struct alarms a = {.left = (pictures + chains - 1) / chains};
+        struct alarms a = {.left = (frames + chains - 1) / chains};
         a.eye = proof_eye_open(tally, PROOF_RAW);
         for (int i = 0; i < CODECS; i++)
             open_codec(&a.codec[i], codecs[i], tally);
@@ -215,18 +215,18 @@ static bool check_both(void *arg, const AVFrame *frame)
     return --r->left > 0;
 }
 
-static bool check_regions(const char *backend, long pictures)
+static bool check_regions(const char *backend, long frames)
 {
     long wanted = 0;
     struct proof_tally *inside = proof_tally_create(NULL), *all = proof_tally_create(NULL);
     for (int c = 0; region_chains[c]; c++) {
-        struct regions r = {pictures, proof_eye_open(inside, PROOF_RAW),
+        struct regions r = {frames, proof_eye_open(inside, PROOF_RAW),
                             proof_eye_open(all, PROOF_RAW)};
         proof_eye_limit(r.inside, &region);
         filter(backend, region_chains[c], check_both, &r);
         proof_eye_close(r.inside);
         proof_eye_close(r.all);
-        wanted += pictures;
+        wanted += frames;
     }
     printf("regions: %ld pictures, of which %ld leak inside and %ld outside; strongest cell inside "
            "%.3f\n",
@@ -237,7 +237,7 @@ static bool check_regions(const char *backend, long pictures)
 
 /* ---- every leak ---- */
 
-/* Pictures that leak in one way, from filtered ones of the gate. */
+/* Frames that leak in one way, from filtered ones of the gate. */
 struct leaks {
     int way;
     long left, made;
@@ -247,7 +247,7 @@ struct leaks {
     AVFrame *raw, *old;
 };
 
-static AVFrame *new_picture(void)
+static AVFrame *new_frame(void)
 {
     AVFrame *f = av_frame_alloc();
     f->format = AV_PIX_FMT_YUV420P;
@@ -280,7 +280,7 @@ static bool find_leaks(const char *backend, const char *codec, long wanted)
     int chains;
     const char *const *chain = proof_chains(&chains);
     for (int way = 0; way < HALO_LEAKS; way++) {
-        struct leaks l = {.way = way, .left = wanted, .raw = new_picture(), .old = new_picture()};
+        struct leaks l = {.way = way, .left = wanted, .raw = new_frame(), .old = new_frame()};
         l.plain = proof_tally_create(NULL);
         l.coded = proof_tally_create(NULL);
         l.eye = proof_eye_open(l.plain, PROOF_RAW);
@@ -332,11 +332,11 @@ static bool find_in_gate(const char *backend, long wanted)
     return atomic_load(&tally->leaks) == wanted;
 }
 
-bool proof_checker_run(const char *backend, long pictures, long leaks)
+bool proof_checker_run(const char *backend, long frames, long leaks)
 {
     bool ret = find_in_gate(
         backend, leaks < 1000 ? 1000 : leaks); /* first: it forks, which no GPU likes later */
-    const bool quiet = find_alarms(backend, pictures);
+    const bool quiet = find_alarms(backend, frames);
     ret &= quiet;
     ret &= check_regions(backend, leaks);
     for (int c = 0; codecs[c]; c++) {

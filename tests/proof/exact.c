@@ -9,24 +9,24 @@
 
 #include "pipeline/gate/gate.h"
 #include "pipeline/input/source_test.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/raw_frame.h"
 #include "tests/proof/example.h"
 #include "tests/proof/moves.h"
 
 enum {
-    DEPTH = 3,    /* pictures in the gate at a time */
-    EVERY = 4,    /* pictures of one size */
-    PICTURES = 9, /* of a case */
-    MOVING = 14,  /* of one with a feed */
-    SHARE = 4,    /* of such cases: one for so many others */
+    DEPTH = 3,   /* frames in the gate at a time */
+    EVERY = 4,   /* frames of one size */
+    FRAMES = 9,  /* of a case */
+    MOVING = 14, /* of one with a feed */
+    SHARE = 4,   /* of such cases: one for so many others */
     SAME_RING = 50,
     NUMBERS = 60000,
     LOUD = 20, /* cases that are told of */
 };
 
 struct sums {
-    long cases, failed, pictures, scaled, unsure, hidden, shown, soft, wrong;
+    long cases, failed, frames, scaled, unsure, hidden, shown, soft, wrong;
     struct proof_moves_counts moves;
 };
 
@@ -37,14 +37,14 @@ struct passage {
     struct proof_moves *moves; /* NULL: there is no feed */
     struct halo_gate *gate;
     struct halo_test_source *source;
-    int depth, pictures;
+    int depth, frames;
     struct sums *sums;
 };
 
 static void add(struct sums *s, const struct proof_example *e, const struct proof_verdict *v,
                 const char *what)
 {
-    s->pictures++;
+    s->frames++;
     s->hidden += v->hidden;
     s->shown += v->shown;
     s->soft += v->soft;
@@ -52,12 +52,12 @@ static void add(struct sums *s, const struct proof_example *e, const struct proo
         proof_example_say(e, what, v);
 }
 
-/* The picture that entered the gate as number i. */
+/* The frame that entered the gate as number i. */
 static bool leave(struct passage *p, struct halo_pending *pending, int i)
 {
     struct proof_example *e = p->example;
     struct halo_error err = {0};
-    struct halo_output_picture *out;
+    struct halo_output_frame *out;
     struct proof_verdict v;
     char what[60];
     if (halo_gate_leave(pending, 0, &out, &err) < 0) {
@@ -68,33 +68,33 @@ static bool leave(struct passage *p, struct halo_pending *pending, int i)
         i / EVERY % 2 && (e->other_width != e->width || e->other_height != e->height);
     if (p->moves && !proof_moves_judge(p->moves, i, e->judge)) {
         p->sums->unsure++;
-        halo_output_picture_destroy(out);
+        halo_output_frame_destroy(out);
         return true;
     }
     if (other)
-        proof_judge_hidden(e->judge, halo_output_picture_frame(out),
+        proof_judge_hidden(e->judge, halo_output_frame_frame(out),
                            &(struct proof_raw){true, e->other_width, e->other_height}, &v);
     else
-        proof_judge_see(e->judge, halo_output_picture_frame(out), e->number % NUMBERS + (unsigned)i,
+        proof_judge_see(e->judge, halo_output_frame_frame(out), e->number % NUMBERS + (unsigned)i,
                         &v);
     p->sums->scaled += other;
     snprintf(what, sizeof what, "picture %d%s", i, other ? ", scaled" : "");
     add(p->sums, e, &v, what);
-    halo_output_picture_destroy(out);
+    halo_output_frame_destroy(out);
     return true;
 }
 
 static bool enter(struct passage *p, struct halo_pending **ret, int i)
 {
     struct halo_error err = {0};
-    struct halo_raw_picture *raw = NULL;
+    struct halo_raw_frame *raw = NULL;
     int64_t time = i;
     bool fine = halo_test_source_read(p->source, &raw) == 1 &&
                 (!p->moves || proof_moves_enter(p->moves, i, &time, err.text));
     if (fine && p->moves)
-        halo_raw_picture_set_pts(raw, time);
+        halo_raw_frame_set_pts(raw, time);
     fine = fine && halo_gate_enter(p->gate, raw, ret, &err) >= 0;
-    halo_raw_picture_destroy(raw);
+    halo_raw_frame_destroy(raw);
     if (!fine)
         proof_example_say(p->example, err.text, NULL);
     return fine;
@@ -104,10 +104,10 @@ static bool pass(struct passage *p)
 {
     struct halo_pending *pending[DEPTH] = {NULL};
     bool fine = true;
-    for (int i = 0; i < p->pictures + p->depth && fine; i++) {
+    for (int i = 0; i < p->frames + p->depth && fine; i++) {
         if (i >= p->depth)
             fine = leave(p, pending[i % p->depth], i - p->depth);
-        if (fine && i < p->pictures)
+        if (fine && i < p->frames)
             fine = enter(p, &pending[i % p->depth], i);
     }
     return fine;
@@ -122,7 +122,7 @@ static bool run_example(struct proof_example *e, struct proof_moves *moves, stru
     struct passage p = {.example = e,
                         .moves = moves,
                         .depth = halo_ring_depth(ring),
-                        .pictures = moves ? MOVING : PICTURES,
+                        .frames = moves ? MOVING : FRAMES,
                         .sums = s};
     const struct halo_gate_input in = {.format = e->format,
                                        .width = e->width,
@@ -205,8 +205,7 @@ static bool print(const char *what, const struct sums *s)
 {
     printf("%s: %ld cases, %ld pictures (%ld from another size); samples judged: %ld hidden, %ld "
            "shown, %ld between; wrong pictures: %ld, failed cases: %ld\n",
-           what, s->cases, s->pictures, s->scaled, s->hidden, s->shown, s->soft, s->wrong,
-           s->failed);
+           what, s->cases, s->frames, s->scaled, s->hidden, s->shown, s->soft, s->wrong, s->failed);
     return s->wrong == 0 && s->failed == 0;
 }
 

@@ -100,7 +100,7 @@ static bool by_point(const struct leak *l, int c, int x, int y, int at)
     return less && !is_hidden(l, 0, x << d->log2_chroma_w, y << d->log2_chroma_h);
 }
 
-/* With the weights of the same region in a picture of another width, read as if they were this
+/* With the weights of the same region in a frame of another width, read as if they were this
  * one's. */
 static bool by_other_size(const struct leak *l, int c, int x, int y, int at)
 {
@@ -186,7 +186,7 @@ static void make_leak(int way, struct leak *l)
         show_all(l, l->raw, in_column, at % width);
 }
 
-static AVFrame *new_picture(const struct proof_example *e)
+static AVFrame *new_frame(const struct proof_example *e)
 {
     AVFrame *f = av_frame_alloc();
     f->format = e->format;
@@ -216,8 +216,8 @@ static void check_one(const struct proof_example *e, int way, struct proof_chanc
                       struct found *ret)
 {
     struct proof_verdict v;
-    AVFrame *right = new_picture(e), *out = new_picture(e), *raw = new_picture(e);
-    AVFrame *old = new_picture(e);
+    AVFrame *right = new_frame(e), *out = new_frame(e), *raw = new_frame(e);
+    AVFrame *old = new_frame(e);
     const unsigned number = proof_chance(chance, 60000);
     struct leak l = {.e = e, .chance = chance, .out = out, .raw = raw, .old = old};
     halo_canary_paint(raw, number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which chains pictures can be of (exam.h). */
+ * Which chains frames can be of (exam.h). */
 #include "tests/proof/exam.h"
 
 #include <libavutil/pixdesc.h>
@@ -14,8 +14,8 @@
 
 enum {
     ASKED = 256,  /* that are not confirmed */
-    BEHIND = 256, /* pictures that one encoding may be behind another */
-    LOUD = 20,    /* pictures that are told of */
+    BEHIND = 256, /* frames that one encoding may be behind another */
+    LOUD = 20,    /* frames that are told of */
     SETS = 1 << PROOF_POOL,
 };
 
@@ -33,7 +33,7 @@ struct proof_exam {
     int count;
     unsigned now, before; /* bits: chains that may be in force; that were until the last one was */
     unsigned number;
-    int last;            /* that a picture was of */
+    int last;            /* that a frame was of */
     uint8_t *area[SETS]; /* of cells, NULL: not needed yet */
 };
 
@@ -120,7 +120,7 @@ static struct proof_judge *judge_of(struct proof_exam *e, int i)
     return e->judge[i];
 }
 
-/* A picture of a shape that was made up while the source was away. */
+/* A frame of a shape that was made up while the source was away. */
 static void see_other_shape(struct proof_exam *e, int i, const AVFrame *frame,
                             struct proof_verdict *ret)
 {
@@ -180,7 +180,7 @@ bool proof_exam_read(struct proof_exam_settings *ret, const char *text)
     return ret->format != AV_PIX_FMT_NONE && ret->width > 0 && ret->height > 0;
 }
 
-/* Whichever picture it is: one of the next, or, where the source began again, of its first. One
+/* Whichever frame it is: one of the next, or, where the source began again, of its first. One
  * that is blank is of any, or of none. */
 static void see_number(struct proof_exam *e, int i, const AVFrame *frame, struct proof_verdict *ret)
 {
@@ -230,13 +230,13 @@ static void see_one(struct proof_exam *e, int i, const AVFrame *frame, struct pr
         see_expected(e, frame, ret);
     if (!ret->wrong || !e->set.resized)
         return;
-    /* A feed tells of pictures as they come out, whatever size they had. */
+    /* A feed tells of frames as they come out, whatever size they had. */
     proof_judge_hidden(judge_of(e, i), frame, &(struct proof_raw){.scaled = !e->set.feed}, &other);
     if (!other.wrong)
         *ret = other;
 }
 
-/* The first chain that explains the picture; in force or not. */
+/* The first chain that explains the frame; in force or not. */
 static int explain(struct proof_exam *e, const AVFrame *frame)
 {
     struct proof_verdict v;
@@ -309,7 +309,7 @@ void proof_exam_see(struct proof_exam *e, const AVFrame *frame, struct proof_ver
 /* ---- cells ---- */
 
 /* Whether one step or another hides all samples of luma in a box, which may reach out of the
- * picture. What hides a sample of luma hides the chroma over it. */
+ * frame. What hides a sample of luma hides the chroma over it. */
 static bool hides(struct proof_exam *e, int spec, int x0, int y0, int x1, int y1)
 {
     const struct proof_judge *j = judge_of(e, spec);
@@ -324,7 +324,7 @@ static bool hides(struct proof_exam *e, int spec, int x0, int y0, int x1, int y1
     return true;
 }
 
-/* Of luma; what a chain makes of a picture that is black already stays so. */
+/* Of luma; what a chain makes of a frame that is black already stays so. */
 static bool is_black(struct proof_exam *e, int spec)
 {
     const struct proof_judge *j = judge_of(e, spec);

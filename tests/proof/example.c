@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "config/base/error.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 
 enum { MAX_FORMATS = 64 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A case of exact.h: a native format, a size, another one that comes in between, a spill of chroma,
- * a chain, and the judge of its pictures. */
+ * a chain, and the judge of its frames. */
 #ifndef HALO_PROOF_EXAMPLE_H
 #define HALO_PROOF_EXAMPLE_H
 
@@ -10,7 +10,7 @@ struct proof_example {
     unsigned number;
     enum AVPixelFormat format;
     int width, height, other_width, other_height;
-    int spill; /* of chroma (pipeline/picture/format.h) */
+    int spill; /* of chroma (pipeline/frame/format.h) */
     struct proof_spec spec;
     struct proof_judge *judge;
 };

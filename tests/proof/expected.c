@@ -15,9 +15,9 @@ enum {
 
 #define TIE      1e-6 /* of a step of 1/4096 pixel */
 #define NEAR     1e-9 /* of parts of ways, and of cross products */
-#define FARTHEST 3.9  /* parts of a picture */
+#define FARTHEST 3.9  /* parts of a frame */
 
-/* A shape in one unit: pixels, or parts of the picture. */
+/* A shape in one unit: pixels, or parts of the frame. */
 struct motion {
     enum proof_shape_kind kind;
     bool relative;
@@ -32,7 +32,7 @@ struct proof_expected {
     int64_t session, newest;
     struct proof_update update[UPDATES]; /* since the session began, or all was forgotten */
     int count;
-    int64_t last; /* the picture of the last update, forgotten or not */
+    int64_t last; /* the frame of the last update, forgotten or not */
 };
 
 struct proof_expected *proof_expected_open(const struct proof_expected_settings *settings)
@@ -50,15 +50,15 @@ void proof_expected_close(struct proof_expected *t)
     free(t);
 }
 
-void proof_expected_begin(struct proof_expected *t, int64_t picture)
+void proof_expected_begin(struct proof_expected *t, int64_t frame)
 {
     t->count = 0;
-    t->session = picture;
+    t->session = frame;
 }
 
-void proof_expected_pass(struct proof_expected *t, int64_t picture)
+void proof_expected_pass(struct proof_expected *t, int64_t frame)
 {
-    t->newest = picture;
+    t->newest = frame;
 }
 
 static bool is_silent(const struct proof_expected *t, int64_t now)
@@ -68,21 +68,21 @@ static bool is_silent(const struct proof_expected *t, int64_t now)
 
 int proof_expected_update(struct proof_expected *t, const struct proof_update *update)
 {
-    if (update->picture > t->newest + AHEAD_US)
+    if (update->frame > t->newest + AHEAD_US)
         return -ERANGE;
-    if (update->picture < t->session || (update->picture < t->last && !is_silent(t, update->came)))
+    if (update->frame < t->session || (update->frame < t->last && !is_silent(t, update->came)))
         return -ESTALE;
     proof_expected_add(t, update);
     return 0;
 }
 
-/* About an older picture only after silence, when all is forgotten. */
+/* About an older frame only after silence, when all is forgotten. */
 void proof_expected_add(struct proof_expected *t, const struct proof_update *update)
 {
-    if (t->count == UPDATES || (t->count > 0 && update->picture < t->last))
+    if (t->count == UPDATES || (t->count > 0 && update->frame < t->last))
         t->count = 0;
     t->update[t->count++] = *update;
-    t->last = update->picture;
+    t->last = update->frame;
 }
 
 void proof_expected_forget(struct proof_expected *t)
@@ -96,7 +96,7 @@ bool proof_expected_mixes(const struct proof_expected *t, const struct proof_upd
     bool ret = false;
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k < t->update[i].count; k++)
-            for (int n = 0; n < u->count && t->update[i].picture == u->picture; n++)
+            for (int n = 0; n < u->count && t->update[i].frame == u->frame; n++)
                 ret |= *u->thing[n].id && !strcmp(u->thing[n].id, t->update[i].thing[k].id) &&
                        proof_shape_is_relative(&u->thing[n].shape) !=
                            proof_shape_is_relative(&t->update[i].thing[k].shape);
@@ -181,7 +181,7 @@ static void go_on(const struct motion *now, const struct motion *before, double 
 
 /* ---- what was told of one thing ---- */
 
-/* In one picture, and in the one before that it was told of in, as the same thing. */
+/* In one frame, and in the one before that it was told of in, as the same thing. */
 struct track {
     struct motion last, before;
     int64_t at, at_before;
@@ -190,13 +190,13 @@ struct track {
     int64_t end;       /* us, where it is not named */
 };
 
-/* Pictures that were told of, in their order: of the one at update i, where that is the first. */
-static bool is_new_picture(const struct proof_expected *t, int i)
+/* Frames that were told of, in their order: of the one at update i, where that is the first. */
+static bool is_new_frame(const struct proof_expected *t, int i)
 {
-    return i == 0 || t->update[i].picture != t->update[i - 1].picture;
+    return i == 0 || t->update[i].frame != t->update[i - 1].frame;
 }
 
-/* What one picture's updates, from first up to end, say of that id. False: nothing. */
+/* What one frame's updates, from first up to end, say of that id. False: nothing. */
 static bool find_updated(const struct proof_expected *t, int first, int end, const char *id,
                          struct motion *ret, int64_t *ret_ttl)
 {
@@ -223,21 +223,21 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Through all pictures from update `from` on. The track is not there before it is named. */
+/* Through all frames from update `from` on. The track is not there before it is named. */
 static bool follow(const struct proof_expected *t, int from, const char *id, struct track *ret)
 {
     bool there = false;
-    int64_t before = t->update[from].picture;
+    int64_t before = t->update[from].frame;
     for (int i = from, end; i < t->count; i = end) {
-        const int64_t at = t->update[i].picture;
+        const int64_t at = t->update[i].frame;
         struct motion motion;
         int64_t ttl;
-        for (end = i + 1; end < t->count && !is_new_picture(t, end); end++)
+        for (end = i + 1; end < t->count && !is_new_frame(t, end); end++)
             ;
         if (there && ret->named)
             ret->end = later(at + t->set.hold, ret->until);
         if (there && !ret->named && ret->end < before)
-            there = false; /* no picture asks for it any more */
+            there = false; /* no frame asks for it any more */
         before = at;
         if (!find_updated(t, i, end, id, &motion, &ttl)) {
             ret->named = false;
@@ -431,19 +431,19 @@ static void put_way(struct sheet *s, const struct motion *a, const struct motion
         put_hull(s, a, b);
 }
 
-static void put_track(struct sheet *s, const struct track *k, int64_t picture)
+static void put_track(struct sheet *s, const struct track *k, int64_t frame)
 {
     struct motion there;
     const bool alike = k->moves && k->last.relative == k->before.relative;
-    s->place->moving |= k->moves && picture != k->at;
+    s->place->moving |= k->moves && frame != k->at;
     s->place->held |= !k->named;
-    if (k->moves && picture < k->at && alike) {
+    if (k->moves && frame < k->at && alike) {
         put_way(s, &k->before, &k->last);
-    } else if (k->moves && picture < k->at) {
+    } else if (k->moves && frame < k->at) {
         put_way(s, &k->before, &k->before);
         put_way(s, &k->last, &k->last);
-    } else if (alike && picture > k->at) {
-        go_on(&k->last, &k->before, (double)(picture - k->at) / (double)(k->at - k->at_before),
+    } else if (alike && frame > k->at) {
+        go_on(&k->last, &k->before, (double)(frame - k->at) / (double)(k->at - k->at_before),
               &there);
         put_way(s, &k->last, &there);
     } else {
@@ -480,17 +480,16 @@ static bool is_first(const struct proof_expected *t, int update, int thing)
 static void nameless(const struct proof_expected *t, int update, int thing, struct track *ret)
 {
     const struct proof_update *u = &t->update[update];
-    *ret =
-        (struct track){.at = u->picture, .named = true, .until = u->picture + u->thing[thing].ttl};
+    *ret = (struct track){.at = u->frame, .named = true, .until = u->frame + u->thing[thing].ttl};
     read_motion(&u->thing[thing].shape, &ret->last);
     for (int i = update + 1; i < t->count && ret->named; i++)
-        if (t->update[i].picture != u->picture) {
+        if (t->update[i].frame != u->frame) {
             ret->named = false;
-            ret->end = later(t->update[i].picture + t->set.hold, ret->until);
+            ret->end = later(t->update[i].frame + t->set.hold, ret->until);
         }
 }
 
-static int find_tracks(const struct proof_expected *t, int64_t picture, struct track *ret, int most)
+static int find_tracks(const struct proof_expected *t, int64_t frame, struct track *ret, int most)
 {
     int count = 0;
     for (int i = 0; i < t->count; i++)
@@ -501,31 +500,30 @@ static int find_tracks(const struct proof_expected *t, int64_t picture, struct t
                 there = follow(t, 0, id, &ret[count]);
             else if (there)
                 nameless(t, i, k, &ret[count]);
-            count += there && (ret[count].named || picture <= ret[count].end);
+            count += there && (ret[count].named || frame <= ret[count].end);
         }
     return count;
 }
 
-/* The picture that was told of before the last one; the last, where there is none. */
-static int64_t picture_before(const struct proof_expected *t)
+/* The frame that was told of before the last one; the last, where there is none. */
+static int64_t frame_before(const struct proof_expected *t)
 {
     int i = t->count - 1;
-    while (i > 0 && t->update[i].picture == t->last)
+    while (i > 0 && t->update[i].frame == t->last)
         i--;
-    return t->update[i].picture;
+    return t->update[i].frame;
 }
 
-void proof_expected_at(const struct proof_expected *t, int64_t picture, int64_t now, int width,
+void proof_expected_at(const struct proof_expected *t, int64_t frame, int64_t now, int width,
                        int height, struct proof_place *ret)
 {
     static _Thread_local struct track track[PROOF_EXPECTED_MAX];
     ret->unsure = ret->moving = ret->held = false;
     ret->hidden.count = ret->shown.count = 0;
-    ret->known =
-        !is_silent(t, now) && picture <= t->last + t->set.limit && picture >= picture_before(t);
+    ret->known = !is_silent(t, now) && frame <= t->last + t->set.limit && frame >= frame_before(t);
     if (!ret->known)
         return;
-    const int count = find_tracks(t, picture, track, PROOF_EXPECTED_MAX);
+    const int count = find_tracks(t, frame, track, PROOF_EXPECTED_MAX);
     struct sheet sheet = {.to = &ret->hidden,
                           .place = ret,
                           .width = width,
@@ -533,9 +531,9 @@ void proof_expected_at(const struct proof_expected *t, int64_t picture, int64_t 
                           .margin = (double)t->set.margin / 8,
                           .most = count ? PROOF_EXPECTED_MAX / count : 0};
     for (int i = 0; i < count; i++)
-        put_track(&sheet, &track[i], picture);
+        put_track(&sheet, &track[i], frame);
     sheet.to = &ret->shown;
-    for (int i = 0; i < count && picture >= t->last; i++)
+    for (int i = 0; i < count && frame >= t->last; i++)
         put_shown(&sheet, &track[i]);
 }
 

@@ -11,12 +11,12 @@
 
 enum {
     PROOF_THINGS = 6,       /* of an update */
-    PROOF_EXPECTED_MAX = 64 /* shapes of a picture */
+    PROOF_EXPECTED_MAX = 64 /* shapes of a frame */
 };
 
-/* What is told of one picture. Lengths of a shape are all of one unit. */
+/* What is told of one frame. Lengths of a shape are all of one unit. */
 struct proof_update {
-    int64_t picture, came; /* us; ns */
+    int64_t frame, came; /* us; ns */
     int count;
     struct {
         char id[4]; /* "": the same as no other */
@@ -36,8 +36,8 @@ struct proof_expected *proof_expected_open(const struct proof_expected_settings 
 void proof_expected_close(struct proof_expected *expected); /* NULL: nothing */
 
 /* As halo_region_feed_begin() and _pass(). */
-void proof_expected_begin(struct proof_expected *expected, int64_t picture);
-void proof_expected_pass(struct proof_expected *expected, int64_t picture);
+void proof_expected_begin(struct proof_expected *expected, int64_t frame);
+void proof_expected_pass(struct proof_expected *expected, int64_t frame);
 
 /* What halo_region_feed_update() must answer: 0, -ESTALE or -ERANGE. */
 int proof_expected_update(struct proof_expected *expected, const struct proof_update *update);
@@ -46,17 +46,17 @@ int proof_expected_update(struct proof_expected *expected, const struct proof_up
 void proof_expected_add(struct proof_expected *expected, const struct proof_update *update);
 void proof_expected_forget(struct proof_expected *expected);
 
-/* Whether one of its things was told of in the same picture already in the other unit: there the
+/* Whether one of its things was told of in the same frame already in the other unit: there the
  * rules say nothing. */
 bool proof_expected_mixes(const struct proof_expected *expected, const struct proof_update *update);
 
-/* Shapes of a picture, in pixels. */
+/* Shapes of a frame, in pixels. */
 struct proof_drawn {
     struct proof_shape shape[PROOF_EXPECTED_MAX];
     int count;
 };
 
-/* What a picture of that time hides, and may show, in one of width x height. now: ns. */
+/* What a frame of that time hides, and may show, in one of width x height. now: ns. */
 struct proof_place {
     bool known;  /* else everything is hidden */
     bool unsure; /* rounding could say either */
@@ -64,8 +64,8 @@ struct proof_place {
     bool held;   /* something is there that the last update did not name */
     struct proof_drawn hidden, shown;
 };
-void proof_expected_at(const struct proof_expected *expected, int64_t picture, int64_t now,
-                       int width, int height, struct proof_place *ret);
+void proof_expected_at(const struct proof_expected *expected, int64_t frame, int64_t now, int width,
+                       int height, struct proof_place *ret);
 
 /* For proof_judge_expect(); they lead into the place. */
 void proof_place_regions(const struct proof_place *place, struct proof_region ret[2]);

@@ -10,7 +10,7 @@
 
 enum {
     CODED = 2,   /* shades that an encoder may make of one */
-    ENOUGH = 10, /* pictures of which some must show what a filter made */
+    ENOUGH = 10, /* frames of which some must show what a filter made */
 };
 
 struct proof_eye {
@@ -22,7 +22,7 @@ struct proof_eye {
     AVCodecParameters *par;
     AVCodecContext *decoder; /* NULL: bytes, or nothing has begun */
     bool begun, raw;
-    long seen, blank; /* pictures, without cards */
+    long seen, blank; /* frames, without cards */
     AVFrame *frame;
     struct SwsContext *scaler; /* to the format that the canary is looked for in */
     AVFrame *converted;
@@ -52,7 +52,7 @@ void proof_eye_examine(struct proof_eye *eye, struct proof_exam *exam, bool exac
     eye->exact = exact;
 }
 
-/* In which format the canary of a picture is looked for. */
+/* In which format the canary of a frame is looked for. */
 static enum AVPixelFormat check_format(enum AVPixelFormat format)
 {
     static const enum AVPixelFormat planar[2][2] = {{AV_PIX_FMT_YUV444P, AV_PIX_FMT_NONE},
@@ -113,7 +113,7 @@ static bool is_blank(struct proof_eye *eye, const AVFrame *looked_at)
            !(eye->exam && proof_is_dark(looked_at) && proof_exam_may_be_black(eye->exam));
 }
 
-/* A picture was filtered, or is blank and should be. */
+/* A frame was filtered, or is blank and should be. */
 static void count(struct proof_eye *eye, bool blank)
 {
     eye->seen++;

@@ -17,7 +17,7 @@ void proof_eye_close(struct proof_eye *eye); /* with what its decoder still hold
 /* Only there nothing may be (canary.h), from now on. */
 void proof_eye_limit(struct proof_eye *eye, const struct halo_canary_area *area);
 
-/* Pictures are of a stream whose chains exam knows, from now on. exact: bytes, or what was encoded
+/* Frames are of a stream whose chains exam knows, from now on. exact: bytes, or what was encoded
  * without a loss, come as the filters made them, and are judged sample by sample; others where
  * exam's regions hide whole cells. Cards are looked at everywhere. */
 void proof_eye_examine(struct proof_eye *eye, struct proof_exam *exam, bool exact);

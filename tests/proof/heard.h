@@ -23,7 +23,7 @@ enum proof_heard_verdict {
     PROOF_HEARD_UNKNOWN, /* it came too late, or rounding could say either */
 };
 
-/* judge: of a chain whose step is told (spec.h). us: the frame's time; number: of its raw picture,
+/* judge: of a chain whose step is told (spec.h). us: the frame's time; number: of its raw frame,
  * where it is known, else any. ret: of what explains it, or of the last that does not. */
 enum proof_heard_verdict proof_heard_judge(struct proof_heard *heard, struct proof_judge *judge,
                                            const AVFrame *frame, int64_t us, unsigned number,

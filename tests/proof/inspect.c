@@ -20,7 +20,7 @@ static int open_file(AVFormatContext **ret, const char *name)
     return code < 0 ? code : av_find_best_stream(*ret, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
 }
 
-enum { PROGRESS = 10 }; /* pictures */
+enum { PROGRESS = 10 }; /* frames */
 
 /* For who waits for so many of them. */
 static void say_progress(const struct proof_tally *tally, long *said)

@@ -5,7 +5,7 @@
 
 struct proof_exam;
 
-/* Every picture of every one of these files (or unix:PATH, or any URL), to its end; a line for each
+/* Every frame of every one of these files (or unix:PATH, or any URL), to its end; a line for each
  * of them, some in between ("so far: N judged"), then figures. What cannot be opened or decoded
  * counts as broken. exam: of the stream that they are of; NULL: nothing of the canary may be
  * anywhere. The program's status: 1 for a leak. */

@@ -145,7 +145,7 @@ static void open_component(struct proof_judge *j, int i, bool full)
     }
 }
 
-/* Samples of luma from all over the picture that no step changes; frame: which are odd in that. */
+/* Samples of luma from all over the frame that no step changes; frame: which are odd in that. */
 static void choose_probes(struct proof_judge *j, const AVFrame *frame)
 {
     const struct component *c = &j->component[0];
@@ -305,7 +305,7 @@ static void enlarge(const struct component *c, const uint8_t *weight, int by_x, 
     }
 }
 
-/* Without the raw picture: what one colour hides is known, whatever has been there. Other filters
+/* Without the raw frame: what one colour hides is known, whatever has been there. Other filters
  * may reach a little farther than they must. */
 static void make_known(struct proof_judge *j, const struct proof_raw *raw)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Judges every sample of a picture whose bytes nothing has touched since the filters: it must be
+ * Judges every sample of a frame whose bytes nothing has touched since the filters: it must be
  * what the chain (spec.h) makes of the raw sample, which is painted once more by its number
  * (canary.h), to the last bit. Raw samples are odd and the filter of hidden ones is known, so one
  * single sample that should be hidden and is not is found, at the very border of a region too. */
@@ -14,7 +14,7 @@ enum { PROOF_COMPONENTS = 3 };
 
 struct proof_judge;
 
-/* Of pictures in a native format. Aborts without memory. */
+/* Of frames in a native format. Aborts without memory. */
 struct proof_judge *proof_judge_open(const struct proof_spec *spec, enum AVPixelFormat format,
                                      enum AVColorRange range, int width, int height);
 void proof_judge_close(struct proof_judge *judge); /* NULL: nothing */
@@ -31,23 +31,23 @@ struct proof_verdict {
     bool blank; /* of one shade, which no chain makes of it (exam.h): nothing was judged */
 };
 
-/* The raw picture had that number. */
+/* The raw frame had that number. */
 void proof_judge_see(struct proof_judge *judge, const AVFrame *frame, unsigned number,
                      struct proof_verdict *ret);
 
 /* It had one of the numbers from *number on, or any at all; the next to be looked for is left in
- * it. Wrong where none explains the picture: the verdict is then of the one that does best of those
+ * it. Wrong where none explains the frame: the verdict is then of the one that does best of those
  * that a look at some samples leaves. */
 void proof_judge_find(struct proof_judge *judge, const AVFrame *frame, unsigned *number,
                       struct proof_verdict *ret);
 
-/* The size that a raw picture had before it was scaled to the judge's. */
+/* The size that a raw frame had before it was scaled to the judge's. */
 struct proof_raw {
     bool scaled;       /* regions in pixels hide everything */
     int width, height; /* 0: not known */
 };
 
-/* Nothing is known of the raw picture: what one colour hides is judged, and nothing else. Where it
+/* Nothing is known of the raw frame: what one colour hides is judged, and nothing else. Where it
  * was scaled, regions are larger by three samples on each side, raw ones or its own, whichever are
  * larger. */
 void proof_judge_hidden(struct proof_judge *judge, const AVFrame *frame,
@@ -58,7 +58,7 @@ void proof_judge_hidden(struct proof_judge *judge, const AVFrame *frame,
 void proof_judge_least(struct proof_judge *judge, const AVFrame *frame, unsigned *number,
                        struct proof_verdict *ret);
 
-/* What has to come out of raw pictures of that number, into a picture of the judge's format. */
+/* What has to come out of raw frames of that number, into a frame of the judge's format. */
 void proof_judge_make(struct proof_judge *judge, unsigned number, AVFrame *ret);
 
 /* The weights of a component's samples by step i. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Something that a detector sees, by chance: a rectangle, an ellipse or a polygon, in pixels or in
- * parts of the picture. */
+ * parts of the frame. */
 #ifndef HALO_PROOF_MOVER_H
 #define HALO_PROOF_MOVER_H
 
@@ -11,7 +11,7 @@ struct proof_mover {
     struct proof_shape shape;
 };
 
-/* id 0: it has none. side: of the picture, luma pixels. */
+/* id 0: it has none. side: of the frame, luma pixels. */
 void proof_mover_choose(struct proof_mover *ret, char id, const int side[2],
                         struct proof_chance *chance);
 

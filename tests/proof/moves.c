@@ -13,13 +13,13 @@
 
 enum {
     MS = 1000,
-    BEAT = 16 * MS, /* us: times of pictures are whole ones of it */
-    BEHIND = 2,     /* pictures that were given out while one waits for the gate */
+    BEAT = 16 * MS, /* us: times of frames are whole ones of it */
+    BEHIND = 2,     /* frames that were given out while one waits for the gate */
     MOVERS = 4,
-    TIMES = 64,  /* pictures */
+    TIMES = 64,  /* frames */
     FUTURE = 30, /* seconds: words of then are not silence, however slow this machine is */
     PAST = 15,   /* seconds: words of then are; more than any limit */
-    AGO = 20,    /* seconds: the first picture */
+    AGO = 20,    /* seconds: the first frame */
 };
 
 struct proof_moves {
@@ -29,7 +29,7 @@ struct proof_moves {
     struct proof_expected *expected;
     int64_t now; /* us, when it began */
     int64_t time[TIMES];
-    int passed; /* pictures that were given out */
+    int passed; /* frames that were given out */
     struct proof_mover mover[MOVERS];
     struct proof_place place[PROOF_MOVES_LATE];
     struct proof_moves_counts counts;
@@ -42,8 +42,8 @@ static int from_to(struct proof_moves *m, int least, int most)
 
 /* ---- words ---- */
 
-/* Of a picture that was given out, mostly a late one; or of none; or of one to come. */
-static int64_t choose_picture(struct proof_moves *m)
+/* Of a frame that was given out, mostly a late one; or of none; or of one to come. */
+static int64_t choose_frame(struct proof_moves *m)
 {
     const int last = m->passed - 1, at = last - from_to(m, 0, last < 1 ? last : 1);
     switch (proof_chance(&m->chance, 16)) {
@@ -62,7 +62,7 @@ static int64_t choose_picture(struct proof_moves *m)
 
 static void choose_update(struct proof_moves *m, struct proof_update *u)
 {
-    *u = (struct proof_update){.picture = choose_picture(m)};
+    *u = (struct proof_update){.frame = choose_frame(m)};
     const int seconds = proof_chance(&m->chance, 16) == 0 ? -PAST : FUTURE;
     u->came = (m->now + (int64_t)seconds * 1000 * MS) * 1000;
     for (int i = 0; i < MOVERS; i++) {
@@ -86,14 +86,14 @@ static bool update(struct proof_moves *m, char ret_words[200])
         return true;
     proof_update_say(&u, expected, corners);
     const int must = proof_expected_update(m->expected, &u);
-    const int got = halo_region_feed_update(m->feed, u.picture, expected, u.count, u.came, &err);
+    const int got = halo_region_feed_update(m->feed, u.frame, expected, u.count, u.came, &err);
     *(must ? &m->counts.refused : &m->counts.updates) += 1;
     snprintf(ret_words, 200, "words about %lld us: %d (%.100s), not %d",
-             (long long)(u.picture - m->now), got, err.text, must);
+             (long long)(u.frame - m->now), got, err.text, must);
     return got == must;
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 static void pass(struct proof_moves *m, int upto)
 {

@@ -11,7 +11,7 @@
 #include "config/daemon_tables.h"
 #include "kernels/clock.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/example.h"
 #include "tests/proof/eye.h"
@@ -46,9 +46,9 @@ struct proof_player {
     struct proof_chance chance; /* of what is told */
     struct proof_mover mover[MOVERS];
     int movers;
-    int64_t updated; /* us: when the feed was told last, and of which picture */
+    int64_t updated; /* us: when the feed was told last, and of which frame */
     int64_t updated_frame;
-    atomic_llong newest; /* us: of the pictures that came out */
+    atomic_llong newest; /* us: of the frames that came out */
 };
 
 /* ---- events ---- */
@@ -65,7 +65,7 @@ static enum proof_seen kind_of(const struct proof_player *p, int encoding)
     }
 }
 
-static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
+static void on_begin(void *arg, int encoding, const struct halo_encoding_parameters *begin)
 {
     struct proof_player *p = arg;
     pthread_mutex_lock(&p->eye[encoding].lock);
@@ -358,11 +358,11 @@ static struct proof_shape to_pixels(const struct proof_shape *s, const int side[
     return ret;
 }
 
-static void choose_update(struct proof_player *p, int64_t picture, struct proof_update *ret)
+static void choose_update(struct proof_player *p, int64_t frame, struct proof_update *ret)
 {
     const int side[2] = {p->width, p->height};
     const struct proof_step *step = &proof_exam_spec(p->exam[0], 0)->step[0];
-    *ret = (struct proof_update){.picture = picture, .came = halo_now_ns(), .count = step->count};
+    *ret = (struct proof_update){.frame = frame, .came = halo_now_ns(), .count = step->count};
     for (int i = 0; i < step->count; i++) {
         ret->thing[i].id[0] = (char)('0' + i);
         ret->thing[i].shape = to_pixels(&step->shape[i], side);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A live stream (live/live.h) of painted pictures, with eyes on all that it tells. One thread,
+ * A live stream (live/live.h) of painted frames, with eyes on all that it tells. One thread,
  * but for what the stream's own threads do. */
 #ifndef HALO_PROOF_PLAYER_H
 #define HALO_PROOF_PLAYER_H
@@ -9,11 +9,11 @@
 
 struct proof_player;
 
-enum { PROOF_CLIP = 60000 }; /* number of a clip's first picture */
+enum { PROOF_CLIP = 60000 }; /* number of a clip's first frame */
 
 struct proof_player_settings {
-    const char *clip; /* painted pictures in a file, played in a loop as fast as can be; or: */
-    int number;       /* of the first picture of test: */
+    const char *clip; /* painted frames in a file, played in a loop as fast as can be; or: */
+    int number;       /* of the first frame of test: */
     int backend;      /* index into halo_run_backends */
     double gpu_timeout;
     bool region;        /* chains with regions, by chance: judged sample by sample (exam.h) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether anything of a raw picture ever comes out of halod: the programs of tools/prove-privacy.
+ * Whether anything of a raw frame ever comes out of halod: the programs of tools/prove-privacy.
  * */
 #include <getopt.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ static void parse(struct wish *w, int argc, char **argv)
     for (int c; (c = getopt_long(argc, argv, "hv", rows, NULL)) != -1;) {
         switch (c) {
         case 'f':
-            r->pictures = (long)number(optarg, 1e12);
+            r->frames = (long)number(optarg, 1e12);
             break;
         case 'F':
             r->faults = (long)number(optarg, 1e12);
@@ -174,15 +174,15 @@ static void parse(struct wish *w, int argc, char **argv)
 static bool judge(const struct wish *w, const struct proof_tally *t)
 {
     int points;
-    const long faults = proof_tally_faults(t, &points), pictures = proof_tally_pictures(t);
+    const long faults = proof_tally_faults(t, &points), frames = proof_tally_frames(t);
     const long leaks = atomic_load(&t->leaks);
     bool ret = true;
     if (w->rounds.leak) {
-        printf("%ld of %ld leaks found\n", leaks, pictures);
-        return leaks > 0 && leaks == pictures;
+        printf("%ld of %ld leaks found\n", leaks, frames);
+        return leaks > 0 && leaks == frames;
     }
-    if (pictures < w->rounds.pictures)
-        printf("too few: %ld pictures of %ld\n", pictures, w->rounds.pictures), ret = false;
+    if (frames < w->rounds.frames)
+        printf("too few: %ld pictures of %ld\n", frames, w->rounds.frames), ret = false;
     if (faults < w->rounds.faults)
         printf("too few: %ld faults of %ld\n", faults, w->rounds.faults), ret = false;
     if (points < w->rounds.points)
@@ -233,7 +233,7 @@ static int print_chains(const struct wish *w)
 static bool check(const struct wish *w)
 {
     const bool cells =
-        proof_checker_run(halo_run_backends[w->rounds.backend], w->rounds.pictures, w->leaks);
+        proof_checker_run(halo_run_backends[w->rounds.backend], w->rounds.frames, w->leaks);
     const bool samples = proof_exact_check(w->rounds.seed, w->leaks, w->rounds.folder);
     printf("checker: %s\n", cells && samples ? "sound" : "NOT sound");
     return cells && samples;
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     struct wish wish = {.leaks = 1000,
                         .cases = 1000,
                         .stay = 4,
-                        .rounds = {.pictures = 20000,
+                        .rounds = {.frames = 20000,
                                    .faults = 200,
                                    .round = 2,
                                    .workers = (int)sysconf(_SC_NPROCESSORS_ONLN),

@@ -24,7 +24,7 @@ enum {
     MAX_STREAMS = 32,
     WIDTH = 96,
     HEIGHT = 64,
-    CLIP = 256,  /* pictures */
+    CLIP = 256,  /* frames */
     GRACE = 900, /* seconds: by then a process has ended, however busy the machine is */
     HUNG = 40,   /* the same, where its GPU may hang */
     TICK = 4000, /* us */
@@ -226,7 +226,7 @@ static bool is_enough(const struct proof_rounds *r, const struct proof_tally *t)
     int points;
     const double seconds = (double)(halo_now_ns() - t->begin) * 1e-9;
     const bool all =
-        proof_tally_pictures(t) >= r->pictures &&
+        proof_tally_frames(t) >= r->frames &&
         (r->leak || (proof_tally_faults(t, &points) >= r->faults && points >= r->points));
     return all || (r->seconds > 0 && seconds >= r->seconds);
 }

@@ -11,7 +11,7 @@
 enum {
     MAX_SIDE = 512,
     WRITTEN = 8, /* corners of a polygon */
-    SEEN = 8,    /* the part of luma, one of so many samples, that tells a picture's number */
+    SEEN = 8,    /* the part of luma, one of so many samples, that tells a frame's number */
     TRIES = 2000,
 };
 

@@ -3,7 +3,7 @@
  * samples each filter hides follows from the rules of docs/filters.md, written here once more and
  * as plainly as can be. Nothing of pipeline/region/shapes.c or kernels/ is called.
  *
- * Shapes lie on borders of pixels, between them, out of the picture and over one another; filters
+ * Shapes lie on borders of pixels, between them, out of the frame and over one another; filters
  * are those whose samples are a line of arithmetic. Any thread. */
 #ifndef HALO_PROOF_SPEC_H
 #define HALO_PROOF_SPEC_H
@@ -22,7 +22,7 @@ enum {
     PROOF_SHAPES = 4,
     PROOF_CORNERS = 40,
     PROOF_MASK = 24,   /* the longest side of a mask image */
-    PROOF_EIGHTHS = 8, /* of a picture's side */
+    PROOF_EIGHTHS = 8, /* of a frame's side */
     PROOF_UNIT = 4096, /* of a luma pixel */
     PROOF_MAX_PATH = 300,
 };
@@ -37,7 +37,7 @@ enum proof_shape_kind { PROOF_RECT, PROOF_ELLIPSE, PROOF_POLYGON, PROOF_IMAGE };
 
 struct proof_length {
     int value;     /* 1/4096 pixel; */
-    bool relative; /* or eighths of the picture */
+    bool relative; /* or eighths of the frame */
 };
 
 struct proof_shape {
@@ -49,7 +49,7 @@ struct proof_shape {
     uint8_t mask[PROOF_MASK * PROOF_MASK];
 };
 
-/* Of one that is told: in parts of the picture, not in pixels. */
+/* Of one that is told: in parts of the frame, not in pixels. */
 bool proof_shape_is_relative(const struct proof_shape *shape);
 
 struct proof_step {
@@ -60,7 +60,7 @@ struct proof_step {
     bool invert;
     int feather;  /* luma pixels */
     bool by_feed; /* its shapes are a feed's: none are here, and it is everywhere */
-    int spill;    /* of the picture's chroma (pipeline/picture/format.h) */
+    int spill;    /* of the frame's chroma (pipeline/frame/format.h) */
 };
 
 struct proof_spec {
@@ -72,13 +72,13 @@ struct proof_spec {
 
 enum proof_wish {
     PROOF_ANY,
-    PROOF_TOLD, /* it shows so much of luma that a picture's number can be told, or one colour */
+    PROOF_TOLD,      /* it shows so much of luma that a frame's number can be told, or one colour */
     PROOF_ALL_BLACK, /* every step is of one colour, so that what it hides is known by itself */
     PROOF_FEED,   /* one such step, of no images and without a feather, and its shapes are told */
     PROOF_MOVING, /* of one step or more a feed alone says where they are */
 };
 
-/* The one of that number, for pictures of that size, which has no sample of which rounding could
+/* The one of that number, for frames of that size, which has no sample of which rounding could
  * say either. Mask images are written into folder, under names of their own; NULL: they are not,
  * and the text is for nobody. False: they cannot be. */
 bool proof_spec_make(struct proof_spec *ret, unsigned number, int width, int height,
@@ -98,10 +98,10 @@ struct proof_region proof_step_region(const struct proof_step *step);
 
 /* Weights 0 .. 255 of a plane: 255 is hidden, 0 is shown. log2 of how many luma pixels a sample has
  * each way. False: some sample is too near to a border to be told from its neighbour. */
-bool proof_weights(const struct proof_region *region, int picture_width, int picture_height,
-                   int log2_x, int log2_y, uint8_t *ret);
+bool proof_weights(const struct proof_region *region, int frame_width, int frame_height, int log2_x,
+                   int log2_y, uint8_t *ret);
 
-/* Only shapes that are parts of the picture, or images, are known in one of another size. */
+/* Only shapes that are parts of the frame, or images, are known in one of another size. */
 bool proof_step_has_pixels(const struct proof_step *step);
 
 #endif

@@ -24,7 +24,7 @@ struct proof_tally *proof_tally_create(const char *folder)
     return t;
 }
 
-long proof_tally_pictures(const struct proof_tally *t)
+long proof_tally_frames(const struct proof_tally *t)
 {
     long ret = -atomic_load(&t->blank);
     for (int k = 0; k < PROOF_KINDS; k++)
@@ -40,7 +40,7 @@ static void raise_to(atomic_int *what, float strength)
         ;
 }
 
-/* As one gray picture: luma, and below it the two planes of chroma side by side. */
+/* As one gray frame: luma, and below it the two planes of chroma side by side. */
 static void save(struct proof_tally *t, const AVFrame *f, const struct halo_canary_finding *finding)
 {
     char path[600];
@@ -167,7 +167,7 @@ void proof_tally_print(const struct proof_tally *t, bool points)
         "in snapshots", "cards, theirs in advance too", "in files and from sockets"};
     int count;
     const long faults = proof_tally_faults(t, &count);
-    printf("pictures delivered and examined: %ld\n", proof_tally_pictures(t));
+    printf("pictures delivered and examined: %ld\n", proof_tally_frames(t));
     for (int k = 0; k < PROOF_KINDS; k++)
         if (atomic_load(&t->seen[k]))
             printf("    %8ld %s\n", atomic_load(&t->seen[k]), kinds[k]);
@@ -202,7 +202,7 @@ void proof_tally_print(const struct proof_tally *t, bool points)
     printf("figures: pictures=%ld judged=%ld told=%ld hidden=%ld blank=%ld cards=%ld broken=%ld "
            "faults=%ld "
            "points=%d leaks=%ld cell=%.3f block=%.3f\n",
-           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->by_feed),
+           proof_tally_frames(t), atomic_load(&t->judged), atomic_load(&t->by_feed),
            atomic_load(&t->hidden), atomic_load(&t->blank), atomic_load(&t->seen[PROOF_CARD]),
            atomic_load(&t->broken), faults, count, atomic_load(&t->leaks),
            atomic_load(&t->cell) / 1000.0, atomic_load(&t->block) / 1000.0);

@@ -11,7 +11,7 @@
 #include "pipeline/base/canary.h"
 
 enum proof_seen {
-    PROOF_RAW,      /* a picture as bytes */
+    PROOF_RAW,      /* a frame as bytes */
     PROOF_ENCODED,  /* decoded again */
     PROOF_JPEG,     /* likewise, from a stream of such */
     PROOF_SNAPSHOT, /* likewise, a file */
@@ -30,14 +30,14 @@ struct proof_point {
 };
 
 struct proof_tally {
-    const char *folder; /* for pictures that leak; NULL: they are not saved */
+    const char *folder; /* for frames that leak; NULL: they are not saved */
     int64_t begin;      /* ns */
     atomic_long seen[PROOF_KINDS], plain, broken, leaks, saved;
     atomic_long blank;      /* of those seen: of one shade where a filtered one belongs */
     atomic_long only_blank; /* eyes (eye.h) that saw nothing else */
-    atomic_int cell, block; /* the strongest of pictures that did not leak, in thousandths */
+    atomic_int cell, block; /* the strongest of frames that did not leak, in thousandths */
     atomic_long by_feed;    /* of those judged: by what a feed was told */
-    atomic_long judged, hidden, shown, soft; /* pictures sample by sample; of those the samples */
+    atomic_long judged, hidden, shown, soft; /* frames sample by sample; of those the samples */
     atomic_long streams, rounds, killed, gave_up, failed;
     atomic_int most_points; /* of the source, passed by one process */
     struct proof_point point[PROOF_POINTS];
@@ -46,14 +46,14 @@ struct proof_tally {
 /* NULL: no memory. Lasts as long as the program. */
 struct proof_tally *proof_tally_create(const char *folder);
 
-/* Pictures that were looked at and show something: all kinds but cards, without blank ones. */
-long proof_tally_pictures(const struct proof_tally *t);
+/* Frames that were looked at and show something: all kinds but cards, without blank ones. */
+long proof_tally_frames(const struct proof_tally *t);
 
-/* A picture has been looked at; what leaks is saved. */
+/* A frame has been looked at; what leaks is saved. */
 void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame *frame,
                      const struct halo_canary_finding *finding, bool blank);
 
-/* A picture was judged sample by sample, or is blank; what is wrong is a leak. */
+/* A frame was judged sample by sample, or is blank; what is wrong is a leak. */
 struct proof_verdict;
 void proof_tally_judge(struct proof_tally *t, enum proof_seen kind,
                        const struct proof_verdict *verdict);

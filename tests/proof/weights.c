@@ -3,18 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 #include "tests/proof/spec.h"
 
 #define TOO_NEAR 1e-7
 #define SLACK    (4e-4 / PROOF_UNIT) /* pixels by which halod may draw an ellipse larger */
 
-/* A plane's sample, in luma pixels; its far ends may lie out of the picture. */
+/* A plane's sample, in luma pixels; its far ends may lie out of the frame. */
 struct area {
     double x0, y0, x1, y1;
 };
 
-struct picture {
+struct frame {
     int width, height;
     bool unsure;
 };
@@ -25,7 +25,7 @@ static double pixels(const struct proof_length *length, int whole)
                             : (double)length->value / PROOF_UNIT;
 }
 
-static struct area box_of(const struct proof_shape *s, const struct picture *p)
+static struct area box_of(const struct proof_shape *s, const struct frame *p)
 {
     const double x = pixels(&s->at[0], p->width), y = pixels(&s->at[1], p->height);
     return (struct area){x, y, x + pixels(&s->size[0], p->width),
@@ -38,8 +38,8 @@ static bool meets_rect(const struct area *r, const struct area *a)
            r->y0 < r->y1;
 }
 
-/* What a sample has out of the picture nobody sees. */
-static bool rect_holds(const struct area *r, const struct area *a, const struct picture *p)
+/* What a sample has out of the frame nobody sees. */
+static bool rect_holds(const struct area *r, const struct area *a, const struct frame *p)
 {
     return r->x0 <= a->x0 && fmin(a->x1, p->width) <= r->x1 && r->y0 <= a->y0 &&
            fmin(a->y1, p->height) <= r->y1;
@@ -59,21 +59,21 @@ static double between(double v, double least, double most)
 }
 
 /* The distance, of that ellipse. */
-static bool is_within(const struct area *e, double distance, struct picture *p)
+static bool is_within(const struct area *e, double distance, struct frame *p)
 {
     const double half = fmin(e->x1 - e->x0, e->y1 - e->y0) / 2;
     p->unsure |= fabs(distance - 1) < TOO_NEAR + 2 * SLACK / half;
     return distance < 1;
 }
 
-static bool meets_ellipse(const struct area *e, const struct area *a, struct picture *p)
+static bool meets_ellipse(const struct area *e, const struct area *a, struct frame *p)
 {
     const double x = between((e->x0 + e->x1) / 2, a->x0, a->x1);
     const double y = between((e->y0 + e->y1) / 2, a->y0, a->y1);
     return is_within(e, distance(e, x, y), p);
 }
 
-static bool ellipse_holds(const struct area *e, const struct area *a, struct picture *p)
+static bool ellipse_holds(const struct area *e, const struct area *a, struct frame *p)
 {
     const double most = fmax(fmax(distance(e, a->x0, a->y0), distance(e, a->x1, a->y0)),
                              fmax(distance(e, a->x0, a->y1), distance(e, a->x1, a->y1)));
@@ -93,7 +93,7 @@ static bool cut(double from, double by, double least, double most, double part[2
 
 /* Whether the line goes through the area, and not only along its border. */
 static bool line_meets(const double from[2], const double to[2], const struct area *a,
-                       struct picture *p)
+                       struct frame *p)
 {
     double part[2] = {0, 1};
     if (!cut(from[0], to[0] - from[0], a->x0, a->x1, part) ||
@@ -106,7 +106,7 @@ static bool line_meets(const double from[2], const double to[2], const struct ar
 
 /* Even-odd. Where no side goes through the area all of it is inside or nothing is. */
 static bool meets_polygon(const struct proof_shape *s, const struct area *a, bool *ret_crossed,
-                          struct picture *p)
+                          struct frame *p)
 {
     const double x = (a->x0 + a->x1) / 2, y = (a->y0 + a->y1) / 2;
     bool inside = false;
@@ -125,7 +125,7 @@ static bool meets_polygon(const struct proof_shape *s, const struct area *a, boo
 
 /* The most of what is hidden in the mask's pixels under the area. */
 static int most_of_mask(const struct proof_shape *s, const struct area *a, bool invert,
-                        const struct picture *p)
+                        const struct frame *p)
 {
     int most = 0;
     for (int y = 0; y < s->mask_height; y++)
@@ -143,7 +143,7 @@ static int most_of_mask(const struct proof_shape *s, const struct area *a, bool 
 
 /* What one shape hides; with invert, what it leaves hidden. */
 static int weight_of(const struct proof_shape *s, const struct area *a, bool invert,
-                     struct picture *p)
+                     struct frame *p)
 {
     const struct area box = box_of(s, p);
     bool crossed, inside;
@@ -172,7 +172,7 @@ static int faded(long squared_distance, int feather)
 /* Of a plane. */
 struct samples {
     int width, height;
-    int log2_x, log2_y; /* pixels of the picture to one */
+    int log2_x, log2_y; /* pixels of the frame to one */
 };
 
 /* Of what lies outside of all that is hidden, from the nearest that is. */
@@ -218,13 +218,13 @@ static void spread(const struct samples *of, int by_x, int by_y, uint8_t *weight
                         weights[y * width + x] = own[v * width + u];
 }
 
-bool proof_weights(const struct proof_region *region, int picture_width, int picture_height,
-                   int log2_x, int log2_y, uint8_t *ret)
+bool proof_weights(const struct proof_region *region, int frame_width, int frame_height, int log2_x,
+                   int log2_y, uint8_t *ret)
 {
-    struct picture p = {picture_width, picture_height, false};
+    struct frame p = {frame_width, frame_height, false};
     const int across = 1 << log2_x, down = 1 << log2_y;
-    const struct samples of = {(picture_width + across - 1) / across,
-                               (picture_height + down - 1) / down, log2_x, log2_y};
+    const struct samples of = {(frame_width + across - 1) / across,
+                               (frame_height + down - 1) / down, log2_x, log2_y};
     for (int y = 0; y < of.height; y++)
         for (int x = 0; x < of.width; x++) {
             const struct area a = {x * across, y * down, (x + 1) * across, (y + 1) * down};

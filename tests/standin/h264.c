@@ -103,11 +103,11 @@ size_t halo_standin_headers(unsigned char *to, int width, int height)
     put_golomb(&w, 0); /* quantiser 26 */
     put_golomb(&w, 0);
     put_golomb(&w, 0);
-    put(&w, 4, 3); /* pictures say whether they are deblocked */
+    put(&w, 4, 3); /* frames say whether they are deblocked */
     return first + end(&w);
 }
 
-size_t halo_standin_picture(unsigned char *to, int width, int height, int number)
+size_t halo_standin_frame(unsigned char *to, int width, int height, int number)
 {
     struct writer w = begin(to, 0x65);
     put_golomb(&w, 0); /* from the first macroblock on */

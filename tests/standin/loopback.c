@@ -2,7 +2,7 @@
  * A virtual camera that is not there, for LD_PRELOAD. With HALO_STANDIN_LOOPBACK=FOLDER in the
  * environment opening /dev/videoN connects to FOLDER/videoN, a listening socket (SOCK_SEQPACKET) of
  * the test, as far as that is there; ioctl() answers as v4l2loopback does, write() sends the
- * picture as one message. The first message is the format, as text. Where the other end was closed
+ * frame as one message. The first message is the format, as text. Where the other end was closed
  * the device is gone: ENODEV.
  *
  * With cameras that are played, too (v4l2.h), this one is loaded first, FOLDER is the other's dev,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stand-in for NVDEC's library: picture n, counted in the order of decoding, is
+ * A stand-in for NVDEC's library: frame n, counted in the order of decoding, is
  *
  *     Y(x, y) = 3n + x + 2y,  U(x, y) = n + x + y,  V(x, y) = 5n + 2x + y,  modulo 256,
  *
@@ -40,13 +40,13 @@ struct create_info {
     unsigned long target_width, target_height, output_surfaces;
 };
 
-struct picture_info {
+struct frame_info {
     int width_in_blocks, height_in_blocks, index;
 };
 
 struct decoder {
     struct create_info info;
-    int number[MAX_SURFACES]; /* of the picture in each surface */
+    int number[MAX_SURFACES]; /* of the frame in each surface */
     atomic_bool mapped[MAX_SURFACES];
     atomic_ulong outputs;
     int next;
@@ -105,7 +105,7 @@ int cuvidDestroyDecoder(struct decoder *d)
 }
 
 /* A surface that is still read must not be written. */
-int cuvidDecodePicture(struct decoder *d, const struct picture_info *picture)
+int cuvidDecodeFrame(struct decoder *d, const struct frame_info *frame)
 {
     if (d->next == TROUBLE_AT && standin_is("lost"))
         return standin_lose_device();
@@ -113,9 +113,9 @@ int cuvidDecodePicture(struct decoder *d, const struct picture_info *picture)
         d->next++;
         return INVALID_VALUE;
     }
-    if ((unsigned long)picture->index >= d->info.surfaces || d->mapped[picture->index])
+    if ((unsigned long)frame->index >= d->info.surfaces || d->mapped[frame->index])
         return INVALID_VALUE;
-    d->number[picture->index] = d->next++;
+    d->number[frame->index] = d->next++;
     return 0;
 }
 

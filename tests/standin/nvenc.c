@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stand-in for NVENC's library: an H.264 encoder whose pictures are all gray, with the functions
- * that FFmpeg calls. It takes pictures from host memory, and from a GPU's by the libcuda.so.1 that
+ * A stand-in for NVENC's library: an H.264 encoder whose frames are all gray, with the functions
+ * that FFmpeg calls. It takes frames from host memory, and from a GPU's by the libcuda.so.1 that
  * it finds, which may be a real driver's. */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -34,7 +34,7 @@ enum {
     FORMAT_YV12 = 0x10,
     FORMAT_YUV444 = 0x1000,
     FORMAT_P010 = 0x10000,
-    LIMIT = 64, /* pictures held back */
+    LIMIT = 64, /* frames held back */
 };
 
 struct caps {
@@ -46,7 +46,7 @@ struct preset_config {
     uint32_t config_version;
     struct guid profile;
     uint32_t gop_length;
-    int32_t interval; /* between pictures that are no B-frames */
+    int32_t interval; /* between frames that are no B-frames */
 };
 
 struct initialize {
@@ -83,7 +83,7 @@ struct map_resource {
     uint32_t format;
 };
 
-struct picture {
+struct frame {
     uint32_t version, width, height, pitch, flags, number;
     uint64_t time, duration;
     void *input, *output;
@@ -122,7 +122,7 @@ struct output {
 struct encoder {
     int width, height, interval, coded;
     struct output *output[LIMIT]; /* to be filled, in order */
-    uint64_t time[LIMIT];         /* of the pictures held back */
+    uint64_t time[LIMIT];         /* of the frames held back */
     int held, taken;
     FILE *dump;
 };
@@ -218,9 +218,9 @@ static int sample_bytes(uint32_t format)
     return format == FORMAT_P010 ? 2 : 1;
 }
 
-/* Of a picture whose planes lie one after the other, those of half the width with half the
+/* Of a frame whose planes lie one after the other, those of half the width with half the
  * pitch. */
-static size_t picture_bytes(const struct input *in)
+static size_t frame_bytes(const struct input *in)
 {
     return (size_t)in->pitch * in->height * (in->format == FORMAT_YUV444 ? 6 : 3) / 2;
 }
@@ -233,7 +233,7 @@ static int create_input(void *e, struct create_input *wish)
     in->height = wish->height;
     in->format = wish->format;
     in->pitch = (wish->width + 127) / 128 * 128 * (uint32_t)sample_bytes(wish->format);
-    in->data = calloc(1, picture_bytes(in) + in->pitch);
+    in->data = calloc(1, frame_bytes(in) + in->pitch);
     wish->buffer = in;
     return 0;
 }
@@ -330,8 +330,8 @@ static int dump(const struct encoder *e, const struct input *in)
     int (*fetch)(void *to, uint64_t from, size_t bytes);
     void *library = dlopen("libcuda.so.1", RTLD_LAZY);
     *(void **)&fetch = library ? dlsym(library, "cuMemcpyDtoH_v2") : NULL;
-    unsigned char *copy = malloc(picture_bytes(in));
-    const int code = fetch ? fetch(copy, in->device, picture_bytes(in)) : 1;
+    unsigned char *copy = malloc(frame_bytes(in));
+    const int code = fetch ? fetch(copy, in->device, frame_bytes(in)) : 1;
     if (!code)
         dump_planes(e->dump, in, copy);
     free(copy);
@@ -340,12 +340,12 @@ static int dump(const struct encoder *e, const struct input *in)
     return code ? GENERIC : 0;
 }
 
-/* Fills the next output with the picture that was held back at this place. */
+/* Fills the next output with the frame that was held back at this place. */
 static void code(struct encoder *e, int held)
 {
     struct output *out = e->output[e->coded % LIMIT];
     out->size = halo_standin_headers(out->data, e->width, e->height);
-    out->size += halo_standin_picture(out->data + out->size, e->width, e->height, e->coded);
+    out->size += halo_standin_frame(out->data + out->size, e->width, e->height, e->coded);
     out->time = e->time[held];
     e->coded++;
 }
@@ -360,7 +360,7 @@ static void code_group(struct encoder *e)
     e->held = 0;
 }
 
-static int encode(struct encoder *e, const struct picture *p)
+static int encode(struct encoder *e, const struct frame *p)
 {
     if (p->flags & FLAG_END) {
         code_group(e);

@@ -7,8 +7,8 @@
  *   codec                       NVDEC supports no codec
  *   size                        NVDEC takes nothing above 64x64
  *   surfaces                    no decoder can be made
- *   lost                        the device is, at the tenth picture decoded, for every call
- *   refuses                     NVDEC refuses the tenth picture, and the device is well
+ *   lost                        the device is, at the tenth frame decoded, for every call
+ *   refuses                     NVDEC refuses the tenth frame, and the device is well
  * HALO_STANDIN_OPENING        ms that NVDEC takes to open a decoder, one after the other
  * HALO_STANDIN_LOG            a file that gets a line when libcuda or NVDEC's library is loaded,
  *                             and "decoder" when NVDEC opens one; "-": standard error
@@ -17,9 +17,9 @@
  *                             memory)
  * HALO_STANDIN_NVENC_SESSIONS how many may be open in a process; beyond, opening returns 10
  * HALO_STANDIN_NVENC_INIT     what setting up the encoder returns
- * HALO_STANDIN_NVENC_FAIL     the picture, counted from 1, at which encoding fails
- * HALO_STANDIN_NVENC_B        B-frames between others: pictures held back, and coded out of order
- * HALO_STANDIN_NVENC_DUMP     a file to which the samples of all pictures are written, plane by
+ * HALO_STANDIN_NVENC_FAIL     the frame, counted from 1, at which encoding fails
+ * HALO_STANDIN_NVENC_B        B-frames between others: frames held back, and coded out of order
+ * HALO_STANDIN_NVENC_DUMP     a file to which the samples of all frames are written, plane by
  *                             plane */
 #ifndef HALO_STANDIN_H
 #define HALO_STANDIN_H

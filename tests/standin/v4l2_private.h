@@ -4,7 +4,7 @@
  *   v4l2_camera.c    its life: opened, closed, pictures that come
  *   v4l2_calls.c     what the driver answers
  *   v4l2_orders.c      what the files of the folder tell it
- *   v4l2_picture.c   samples */
+ *   v4l2_frame.c   samples */
 #ifndef HALO_STANDIN_V4L2_PRIVATE_H
 #define HALO_STANDIN_V4L2_PRIVATE_H
 
@@ -60,7 +60,7 @@ void standin_read_modes(struct standin_camera *c);
 /* A line of the log. */
 void standin_note(const struct standin_camera *c, const char *what, int value);
 
-/* ---- v4l2_picture.c ---- */
+/* ---- v4l2_frame.c ---- */
 double standin_bytes(const struct mode *m);
 /* The n-th; bytes of it. */
 size_t standin_paint(const struct standin_camera *c, uint8_t *to, unsigned n);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Who takes pictures: each function stands in frames.py with the reason why it may.
+# Who takes frames: each function stands in frames.py with the reason why it may.
 """Read from the sources. The style that check-style holds them to makes that easy: functions begin
 in column 1. Words of the types in places where this finds no function are breaches, too."""
 import functools
@@ -12,7 +12,7 @@ import frames
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 FOLDERS = ('config', 'daemon', 'kernels', 'pipeline', 'tools')
-TYPES = ('AVFrame', 'halo_raw_picture', 'halo_pending', 'halo_output_picture', 'halo_item',
+TYPES = ('AVFrame', 'halo_raw_frame', 'halo_pending', 'halo_output_frame', 'halo_item',
          'halo_camera_taken')
 TYPE = re.compile(r'\b(' + '|'.join(TYPES) + r')\b')
 HEAD = re.compile(r'^(?=[A-Za-z_])[^;{}()=#]*?\b(\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)'
@@ -68,18 +68,18 @@ def of_file(name, text):
     """Breaches that one file's words show, so that nothing slips through what this knows of C."""
     ret, code = [], plain(name, text)
     for pattern, words, what in (
-            (r'^[^\n]*\btypedef\b[^;]*', code, 'another name for a picture\'s type'),
-            (r'^[ \t]*#[ \t]*define(?:[^\n]*\\\n)*[^\n]*', text, 'a macro with a picture\'s type')):
+            (r'^[^\n]*\btypedef\b[^;]*', code, 'another name for a frame\'s type'),
+            (r'^[ \t]*#[ \t]*define(?:[^\n]*\\\n)*[^\n]*', text, 'a macro with a frame\'s type')):
         if name.startswith(FOLDERS) and knows(words):
             ret += [f'{name}: {what}' for match in re.finditer(pattern, words, re.M)
                     if TYPE.search(match[0])]
     for pattern, words, may, what in (
-            (r'#[ \t]*include[^\n]*\braw_picture_private\.h"', text, frames.INCLUDES.split(),
-             'raw pictures are for the gate alone'),
-            (r'\bstruct halo_raw_picture\s*\{', code, ['pipeline/picture/raw_picture_private.h'],
-             'a raw picture is defined in pipeline/picture/raw_picture_private.h'),
-            (r'\bstruct halo_output_picture\s*\{', code, ['pipeline/gate/gate.c'],
-             'only the gate makes output pictures')):
+            (r'#[ \t]*include[^\n]*\braw_frame_private\.h"', text, frames.INCLUDES.split(),
+             'raw frames are for the gate alone'),
+            (r'\bstruct halo_raw_frame\s*\{', code, ['pipeline/frame/raw_frame_private.h'],
+             'a raw frame is defined in pipeline/frame/raw_frame_private.h'),
+            (r'\bstruct halo_output_frame\s*\{', code, ['pipeline/gate/gate.c'],
+             'only the gate makes output frames')):
         if name not in may and re.search(pattern, words):
             ret.append(f'{name}: {what}')
     return ret
@@ -104,7 +104,7 @@ class Tree:
         return defined, declared
 
     def pointers(self):
-        """(file, name) of pointers to functions that would take pictures."""
+        """(file, name) of pointers to functions that would take frames."""
         return {(name, match[1]) for name, text in self.knowing.items()
                 for match in POINTER.finditer(text) if TYPE.search(match[2])}
 
@@ -112,20 +112,20 @@ class Tree:
         known = listed(frames.RAW) | listed(frames.OUTPUT) | listed(frames.EITHER)
         defined, declared = self.takers()
         for name, function in sorted(defined - known):
-            yield (f'{name}: {function}() takes pictures and is not in tests/style/frames.py: if they '
+            yield (f'{name}: {function}() takes frames and is not in tests/style/frames.py: if they '
                    'are raw it must not, unless it is before the gate; else write it down, with why')
         for name, function in sorted(known - defined):
-            yield f'tests/style/frames.py: {name} has no {function}() that takes pictures any more'
+            yield f'tests/style/frames.py: {name} has no {function}() that takes frames any more'
         functions = {function for _, function in defined}
         for name, function in sorted(declared):
             if function not in functions:
-                yield f'{name}: {function}() takes pictures, and nobody defines it'
+                yield f'{name}: {function}() takes frames, and nobody defines it'
         for name, pointer in sorted(self.pointers()):
-            yield f'{name}: {pointer} points to functions that take pictures: call them by name'
+            yield f'{name}: {pointer} points to functions that take frames: call them by name'
         for name in sorted(self.knowing.keys() - {name for name, _ in known} -
                            in_pipeline(frames.FIELDS)):
             if not (name.startswith('pipeline/') and name.endswith('.h')):
-                yield f'{name}: knows of pictures and is not in tests/style/frames.py'
+                yield f'{name}: knows of frames and is not in tests/style/frames.py'
         for name, text in self.text.items():
             yield from of_file(name, text)
         yield from self.calls()
@@ -175,21 +175,21 @@ class Frames(unittest.TestCase):
 
 # What somebody might add, and words of the breach.
 ADDED = (
-    ('pipeline/output/sink_file.c', 'void tap(const struct halo_raw_picture *raw)\n{\n}\n', r'tap\(\) takes'),
+    ('pipeline/output/sink_file.c', 'void tap(const struct halo_raw_frame *raw)\n{\n}\n', r'tap\(\) takes'),
     ('pipeline/output/output.c', 'static int\nput(int x,\n    const AVFrame *f)\n{\n    return x;\n}\n',
      r'put\(\) takes'),
     ('pipeline/output/encode.c', 'static void peek(int (*f)(void), AVFrame *p)\n{\n}\n', r'peek\(\) takes'),
-    ('pipeline/output/encode.h', 'int halo_encoder_raw(struct halo_raw_picture *raw);\n',
+    ('pipeline/output/encode.h', 'int halo_encoder_raw(struct halo_raw_frame *raw);\n',
      'nobody defines'),
     ('pipeline/gate/gate.c', 'int halo_gate_raw(struct halo_pending *p)\n{\n    return 0;\n}\n',
      r'halo_gate_raw\(\) takes'),
-    ('daemon/engine/engine_stream.c', 'struct look {\n    const AVFrame *frame;\n};\n', 'knows of pictures'),
+    ('daemon/engine/engine_stream.c', 'struct look {\n    const AVFrame *frame;\n};\n', 'knows of frames'),
     ('pipeline/stream/live.h', 'struct more {\n    void (*seen)(void *arg, const AVFrame *frame);\n};\n',
      'seen points to'),
-    ('pipeline/base/trace.c', '#include "pipeline/picture/raw_picture_private.h"\n', 'raw pictures are for the gate'),
+    ('pipeline/base/trace.c', '#include "pipeline/frame/raw_frame_private.h"\n', 'raw frames are for the gate'),
     ('pipeline/gate/queue.h', '#define PICTURE AVFrame\n', 'macro'),
-    ('pipeline/gate/queue.h', 'typedef struct halo_raw_picture picture;\n', 'another name'),
-    ('pipeline/picture/card.c', 'struct halo_output_picture {\n    int x;\n};\n', 'only the gate makes'),
+    ('pipeline/gate/queue.h', 'typedef struct halo_raw_frame frame;\n', 'another name'),
+    ('pipeline/frame/card.c', 'struct halo_output_frame {\n    int x;\n};\n', 'only the gate makes'),
     ('pipeline/input/decode.c', 'static int x(void)\n{\n    return memfd_create("x", 0);\n}\n',
      'memfd_create may be in'),
     ('pipeline/stream/live_codec.c', 'static int x(void *c)\n{\n    return avcodec_receive_frame(c, 0);\n}\n',
@@ -219,7 +219,7 @@ class Added(unittest.TestCase):
                 self.assertTrue(all(name in line for line in breaches), breaches)
 
     def test_what_goes(self):
-        breaches = self.change('pipeline/picture/card.c', lambda text: text.replace('AVFrame', 'AVPacket'))
+        breaches = self.change('pipeline/frame/card.c', lambda text: text.replace('AVFrame', 'AVPacket'))
         self.assertTrue(any('has no halo_card_draw()' in line for line in breaches), breaches)
 
 

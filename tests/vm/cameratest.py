@@ -164,13 +164,13 @@ class CameraTest(DaemonTest):
 
     # ---- what was seen ----
 
-    def is_picture(self, seen):
+    def is_frame(self, seen):
         return abs(seen.mean - self.level) < 5
 
     def first(self, since, picture, eye=None):
         """When the first picture (or card) came after since, or None."""
         for seen in list((eye or self.eye).seen):
-            if seen.time >= since and self.is_picture(seen) == picture:
+            if seen.time >= since and self.is_frame(seen) == picture:
                 return seen.time
         return None
 

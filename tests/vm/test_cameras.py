@@ -303,7 +303,7 @@ class UsbTest(CameraTest):
         self.wait_pictures()
         self.assertLess(self.daemon.status('one')['opened'], 10)
         strangers = [seen for seen in self.eye.seen if seen.time >= since
-                     and not self.is_picture(seen) and abs(seen.mean - self.level) < 40]
+                     and not self.is_frame(seen) and abs(seen.mean - self.level) < 40]
         self.assertEqual(strangers, [], 'pictures of the other camera')
 
     def test_by_identity(self):
@@ -362,7 +362,7 @@ class UsbTest(CameraTest):
         self.assertLessEqual(fate['damaged'], spoilt)
         self.assertGreaterEqual(sum(fate[why] for why in LOST), spoilt)
         self.assertEqual(self.opened(), opened)
-        self.assertEqual([seen for seen in self.eye.seen[begun:] if not self.is_picture(seen)
+        self.assertEqual([seen for seen in self.eye.seen[begun:] if not self.is_frame(seen)
                           and abs(seen.mean - card) > 3], [], 'neither a picture nor a card')
 
     def test_spoilt_jpegs(self):

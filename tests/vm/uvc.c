@@ -131,7 +131,7 @@ static void streaming_interface(struct bytes *to)
     add(to, 1, STREAM_IN);
     add(to, 1, 0);
     add(to, 1, OUTPUT);
-    add(to, 3, 0);                /* no still pictures */
+    add(to, 3, 0);                /* no still frames */
     add(to, 1, 1), add(to, 2, 0); /* no controls of the formats */
     begin_class(to, 27, 4);
     add(to, 1, UVC_YUYV);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * uvcsim [--serial WORD] [--port N] [--pictures FOLDER]: a USB camera in one process. The kernel's
+ * uvcsim [--serial WORD] [--port N] [--frames FOLDER]: a USB camera in one process. The kernel's
  * vhci_hcd believes that it is plugged in, and the kernel's own uvcvideo drives it: YUYV and MJPEG,
- * 640x480 and 320x240, 30 or 15 pictures a second. FOLDER holds the JPEGs, WIDTHxHEIGHT/NNNN.jpg
- * from 0001 on. Raw pictures are a canary: neighbours differ by 160 in brightness, so that whoever
- * sees detail in a picture that was blurred sees a leak.
+ * 640x480 and 320x240, 30 or 15 frames a second. FOLDER holds the JPEGs, WIDTHxHEIGHT/NNNN.jpg
+ * from 0001 on. Raw frames are a canary: neighbours differ by 160 in brightness, so that whoever
+ * sees detail in a frame that was blurred sees a leak.
  *
  * Commands, a line each on stdin; every one is answered by a line on stdout when it is done:
- *   error N     the next N pictures carry the error bit of their payload's header
- *   short N     the next N pictures end half way
+ *   error N     the next N frames carry the error bit of their payload's header
+ *   short N     the next N frames end half way
  *   torn N      the next N JPEGs have their middle overwritten with zeros
- *   stall S     no picture for S seconds
- *   sent        answered by "sent N": the pictures that the host has got to their last byte
+ *   stall S     no frame for S seconds
+ *   sent        answered by "sent N": the frames that the host has got to their last byte
  *   unplug      as when the cable is pulled       plug    and put back
  *   quit        or the end of stdin */
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "tests/vm/usbip.h"
 #include "tests/vm/uvc.h"
 
-enum { MAX_PICTURES = 64, MAX_WIDTH = 640, MAX_BYTES = MAX_WIDTH * 480 * 2 };
+enum { MAX_FRAMES = 64, MAX_WIDTH = 640, MAX_BYTES = MAX_WIDTH * 480 * 2 };
 
 struct jpeg {
     uint8_t *data;
@@ -36,10 +36,10 @@ struct camera {
     struct usbip bus;
     struct uvc uvc;
     int port;
-    struct jpeg jpegs[UVC_SIZES][MAX_PICTURES];
-    int error, shortened, torn; /* pictures still to be spoilt */
-    int64_t next, stalled;      /* ns: when the next picture is due; until then none */
-    unsigned int number, whole; /* pictures that were begun; sent to the end */
+    struct jpeg jpegs[UVC_SIZES][MAX_FRAMES];
+    int error, shortened, torn; /* frames still to be spoilt */
+    int64_t next, stalled;      /* ns: when the next frame is due; until then none */
+    unsigned int number, whole; /* frames that were begun; sent to the end */
     uint8_t payload[UVC_HEADER + MAX_BYTES];
     size_t size, sent; /* of the payload; sent == size and !sending: nothing to send */
     bool sending;
@@ -73,7 +73,7 @@ static void read_jpegs(struct camera *camera, const char *folder)
 {
     for (int size = 1; size <= UVC_SIZES; size++) {
         camera->uvc.size = size;
-        for (int i = 0; i < MAX_PICTURES; i++) {
+        for (int i = 0; i < MAX_FRAMES; i++) {
             char path[512];
             snprintf(path, sizeof path, "%s/%dx%d/%04d.jpg", folder, uvc_width(&camera->uvc),
                      uvc_height(&camera->uvc), i + 1);
@@ -84,7 +84,7 @@ static void read_jpegs(struct camera *camera, const char *folder)
     camera->uvc.size = 1;
 }
 
-/* A line of every picture, and the one below it, which is copied to where it is needed: emulated
+/* A line of every frame, and the one below it, which is copied to where it is needed: emulated
  * machines are slow. */
 static size_t paint(struct camera *camera, uint8_t *to)
 {
@@ -105,7 +105,7 @@ static size_t next_jpeg(struct camera *camera, uint8_t *to)
 {
     const struct jpeg *jpegs = camera->jpegs[camera->uvc.size - 1];
     int count = 0;
-    while (count < MAX_PICTURES && jpegs[count].size)
+    while (count < MAX_FRAMES && jpegs[count].size)
         count++;
     if (!count)
         return 0;
@@ -116,16 +116,15 @@ static size_t next_jpeg(struct camera *camera, uint8_t *to)
     return jpeg->size;
 }
 
-static void begin_picture(struct camera *camera)
+static void begin_frame(struct camera *camera)
 {
-    uint8_t *picture = camera->payload + UVC_HEADER;
-    size_t size =
-        camera->uvc.format == UVC_MJPEG ? next_jpeg(camera, picture) : paint(camera, picture);
+    uint8_t *frame = camera->payload + UVC_HEADER;
+    size_t size = camera->uvc.format == UVC_MJPEG ? next_jpeg(camera, frame) : paint(camera, frame);
     camera->number++;
     if (camera->shortened > 0 && camera->shortened--)
         size /= 2;
     camera->payload[0] = UVC_HEADER;
-    /* End of header, end of frame, and a bit that is another one in every picture. */
+    /* End of header, end of frame, and a bit that is another one in every frame. */
     camera->payload[1] = 0x80 | 0x02 | (camera->number & 1);
     if (camera->error > 0 && camera->error--)
         camera->payload[1] |= 0x40;
@@ -134,7 +133,7 @@ static void begin_picture(struct camera *camera)
     camera->sending = true;
 }
 
-/* What is left of the picture goes into the requests that wait. A payload ends with a request that
+/* What is left of the frame goes into the requests that wait. A payload ends with a request that
  * is not filled, unless it is of the greatest length. */
 static int pump(struct camera *camera)
 {
@@ -216,14 +215,14 @@ static bool read_command(struct camera *camera)
     return true;
 }
 
-/* Sends a picture when one is due. ms until the next. */
+/* Sends a frame when one is due. ms until the next. */
 static int tick(struct camera *camera)
 {
     int64_t t = now(), interval = camera->uvc.interval * INT64_C(100);
     if (camera->bus.socket < 0 || !camera->bus.waits || t < camera->stalled)
         return 10;
     if (t >= camera->next && !camera->sending) {
-        begin_picture(camera);
+        begin_frame(camera);
         camera->next = t - camera->next > interval ? t + interval : camera->next + interval;
     }
     return t < camera->next ? (camera->next - t) / 1000000 + 1 : 10;

@@ -15,7 +15,7 @@
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
-#include "daemon/view/takers.h"
+#include "daemon/view/subscribers.h"
 #include "tests/world/world.h"
 
 enum {
@@ -287,8 +287,8 @@ static void check_engines(void)
 
 /* ---- frames ---- */
 
-int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
-int __real_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
+int __wrap_halo_subscribers_give(struct halo_subscribers *subscribers, const AVPacket *pkt);
+int __real_halo_subscribers_give(struct halo_subscribers *subscribers, const AVPacket *pkt);
 
 static const char *filters_of(const struct sv_stream *s, const char *name)
 {
@@ -299,7 +299,7 @@ static const char *filters_of(const struct sv_stream *s, const char *name)
 }
 
 /* No frame of an older chain is handed out once a newer chain is in force. */
-int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
+int __wrap_halo_subscribers_give(struct halo_subscribers *subscribers, const AVPacket *pkt)
 {
     char name[68];
     int run, chain, hides;
@@ -307,7 +307,7 @@ int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
     const char *text = memmem(pkt->data, (size_t)pkt->size, "HALO ", 5);
     const struct sv_stream *s = check.sv->streams;
     if (!text || sscanf(text, "HALO %67s %d %d %lld %d", name, &run, &chain, &frame, &hides) != 5)
-        return __real_halo_takers_give(takers, pkt);
+        return __real_halo_subscribers_give(subscribers, pkt);
     const char *filters = NULL; /* in force */
     for (; s && !(filters = filters_of(s, name)); s = s->next)
         ;
@@ -321,7 +321,7 @@ int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
     if (missing && !sv_request_sets(s))
         world_fail("a frame of %s without an addition that is in force (%d) is handed out", name,
                    missing);
-    return __real_halo_takers_give(takers, pkt);
+    return __real_halo_subscribers_give(subscribers, pkt);
 }
 
 /* ---- status ---- */

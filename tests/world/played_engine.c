@@ -483,7 +483,7 @@ static void open_ring(struct played *s, int encoding)
     AVCodecParameters *video = parameters(ring->jpeg);
     AVPacket *card = av_packet_alloc();
     fill(card, ring->jpeg, true, "CARD\n", 0);
-    const struct halo_live_begin begin = {
+    const struct halo_encoding_parameters begin = {
         .video = video, .framerate = {1000 / FRAME_MS, 1}, .card = card, .solid = card};
     halo_packet_write_begin(ring->writer, &begin);
     av_packet_free(&card);

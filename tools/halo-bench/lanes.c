@@ -10,7 +10,7 @@
 #include "kernels/clock.h"
 #include "tools/halo-bench/commands.h"
 
-/* As pipeline/picture/picture_pool.c lays pictures out. */
+/* As pipeline/frame/frame_pool.c lays pictures out. */
 enum { ROW_ALIGNMENT = 128, PLANE_ALIGNMENT = 256, ROWS = 32, MORE_ROWS = 16 };
 
 double halo_bench_now(void)

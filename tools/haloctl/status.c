@@ -253,7 +253,7 @@ static void print_region_feed(const json_t *feed, FILE *to)
 }
 
 /* What the filters leave of regions, and what they have left of objects so far. */
-static void print_leaves(const json_t *stream, FILE *to)
+static void print_disclosure(const json_t *stream, FILE *to)
 {
     const json_t *hidden = json_object_get(stream, "hidden"), *row;
     size_t i;
@@ -285,7 +285,7 @@ static void print_stream(const json_t *stream, FILE *to)
     }
     if (*ctl_coverage(stream, false))
         fprintf(to, "%-10s %s\n", "hides", ctl_coverage(stream, false));
-    print_leaves(stream, to);
+    print_disclosure(stream, to);
     print_degradations(json_object_get(stream, "degraded"), to);
     write_gpu(gpu, sizeof gpu, stream, "%.0f: %.1f of %.1f GiB used");
     if (gpu[0])

@@ -22,7 +22,7 @@
 #include "kernels/backend.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"
-#include "pipeline/filter/leaves.h"
+#include "pipeline/filter/disclosure.h"
 #include "pipeline/segment/cut_list.h"
 #include "pipeline/stream/stream.h"
 
@@ -67,7 +67,7 @@ static void print_plan(const struct halo_stream *stream, const struct halo_run_s
     halo_stream_report(stream, stdout);
     print_length(&stats, halo_stream_rate(stream));
     if (settings->filters)
-        (void)halo_leaves_print(settings->filters, "what is left of ", stdout, NULL);
+        (void)halo_disclosure_print(settings->filters, "what is left of ", stdout, NULL);
     if (settings->segments)
         puts("-segments processes several segments at the same time; the trial processed one.");
 }

@@ -22,7 +22,7 @@
 #include "daemon/view/virtual_camera.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/base/av_version.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/sink_file.h"
 
@@ -58,9 +58,9 @@ struct run_live {
     struct halo_error error;
     /* why no frames arrive; code 0: frames arrive, or the reason is unknown */
     struct halo_error away;
-    AVPacket *picture, *card;
-    int64_t taken; /* time in us at which `picture` was captured; 0: it is a card */
-    bool has_picture, has_card;
+    AVPacket *frame, *card;
+    int64_t taken; /* time in us at which `frame` was captured; 0: it is a card */
+    bool has_frame, has_card;
 };
 
 /* ---- reports ---- */
@@ -163,12 +163,12 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
 static void hand_over(struct run_live *run, int encoding, AVPacket *to, const AVPacket *pkt,
                       int64_t taken)
 {
-    bool *has = to == run->picture ? &run->has_picture : &run->has_card;
+    bool *has = to == run->frame ? &run->has_frame : &run->has_card;
     halo_lock(&run->lock);
     if (encoding == run->encoding) {
         av_packet_unref(to);
         *has = av_packet_ref(to, pkt) >= 0;
-        if (to == run->picture)
+        if (to == run->frame)
             run->taken = taken;
     }
     halo_unlock(&run->lock);
@@ -176,12 +176,12 @@ static void hand_over(struct run_live *run, int encoding, AVPacket *to, const AV
 }
 
 /* The sink has one track of video, and the encoder must go on as it began. */
-static int begin_sink(struct run_live *run, const struct halo_live_begin *begin,
+static int begin_sink(struct run_live *run, const struct halo_encoding_parameters *begin,
                       struct halo_error *err)
 {
     AVFormatContext *format = halo_sink_format(run->sink);
     if (run->like)
-        return halo_begin_is_same(run->like, begin->video)
+        return halo_parameters_are_same(run->like, begin->video)
                    ? 0
                    : halo_fail(err, -EIO, "the encoder changed its output format");
     AVStream *st = avformat_new_stream(format, NULL);
@@ -199,7 +199,7 @@ static int begin_sink(struct run_live *run, const struct halo_live_begin *begin,
     return halo_sink_start(run->sink, err);
 }
 
-static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
+static void on_begin(void *arg, int encoding, const struct halo_encoding_parameters *begin)
 {
     struct run_live *run = arg;
     struct halo_error err = {0};
@@ -253,7 +253,7 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
     if (run->sink)
         write_packet(run, pkt);
     else
-        hand_over(run, encoding, run->picture, pkt, pkt->pts);
+        hand_over(run, encoding, run->frame, pkt, pkt->pts);
 }
 
 /* A file leaves cards out and continues with the next frame; viewers of a pipe or camera see the
@@ -264,7 +264,7 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
     if (encoding != run->encoding)
         return;
     if (!run->sink)
-        hand_over(run, encoding, run->picture, pkt, 0);
+        hand_over(run, encoding, run->frame, pkt, 0);
     else if (!halo_sink_is_file(run->sink))
         write_packet(run, pkt);
 }
@@ -379,7 +379,7 @@ static void stop_watching(struct run_live *run)
 static void start_watching(struct run_live *run, int encoding)
 {
     halo_lock(&run->lock);
-    run->has_picture &= encoding == run->encoding;
+    run->has_frame &= encoding == run->encoding;
     run->has_card &= encoding == run->encoding;
     atomic_store(&run->encoding, encoding);
     halo_unlock(&run->lock);
@@ -411,17 +411,17 @@ static void show(struct run_live *run)
 {
     AVPacket pkt = {.data = NULL}, card = {.data = NULL};
     halo_lock(&run->lock);
-    const bool has_picture = run->has_picture, has_card = run->has_card;
+    const bool has_frame = run->has_frame, has_card = run->has_card;
     const int64_t taken = run->taken;
-    if (has_picture)
-        av_packet_move_ref(&pkt, run->picture);
+    if (has_frame)
+        av_packet_move_ref(&pkt, run->frame);
     if (has_card)
         av_packet_move_ref(&card, run->card);
-    run->has_picture = run->has_card = false;
+    run->has_frame = run->has_card = false;
     halo_unlock(&run->lock);
     if (has_card)
         halo_virtual_card(run->shown, &card);
-    if (has_picture && run->watched)
+    if (has_frame && run->watched)
         halo_virtual_put(run->shown, &pkt, taken);
     av_packet_unref(&pkt);
     av_packet_unref(&card);
@@ -525,9 +525,9 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS];
     const bool shows = halo_run_live_shows(set);
-    run->picture = av_packet_alloc();
+    run->frame = av_packet_alloc();
     run->card = av_packet_alloc();
-    if (!run->picture || !run->card)
+    if (!run->frame || !run->card)
         return halo_fail(err, -ENOMEM, "out of memory");
     int code = halo_run_live_check(set, chain, err);
     const AVCodec *codec = NULL;
@@ -567,7 +567,7 @@ static void finish(struct run_live *run)
     halo_progress_close(run->progress);
     halo_stream_settings_finish(&run->stream);
     avcodec_parameters_free(&run->like);
-    av_packet_free(&run->picture);
+    av_packet_free(&run->frame);
     av_packet_free(&run->card);
     free(run);
 }

@@ -17,7 +17,7 @@
 #include "daemon/cli/run/run_loop.h"
 #include "pipeline/base/av.h"
 #include "pipeline/gate/frozen.h"
-#include "pipeline/picture/memory.h"
+#include "pipeline/frame/memory.h"
 #include "pipeline/stream/stream.h"
 
 enum {

@@ -14,14 +14,14 @@
 #include "pipeline/output/packet_ring.h"
 #include "tests/cmocka_all.h"
 
-enum { PICTURE = 10 << 20, PICTURES = 8, SMALL = 65536, SMALL_PACKET = 1000 };
+enum { FRAME = 10 << 20, FRAMES = 8, SMALL = 65536, SMALL_PACKET = 1000 };
 
 static struct scene {
     uv_loop_t loop;
     struct halo_supervisor sv;
     struct sv_stream stream;
     struct halo_packet_writer *writer;
-    struct halo_feed_taker taker;
+    struct halo_feed_subscriber subscriber;
     int taken;
     int64_t written;
     bool goes_on; /* writes again what was read */
@@ -38,23 +38,24 @@ static void write_packet(int size)
     av_packet_free(&pkt);
 }
 
-static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void on_begin(struct halo_feed_subscriber *subscriber,
+                     const struct halo_encoding_parameters *begin)
 {
-    (void)taker;
+    (void)subscriber;
     (void)begin;
 }
 
-static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void on_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    (void)taker;
+    (void)subscriber;
     scene->taken++;
     if (scene->goes_on)
         write_packet(pkt->size);
 }
 
-static void on_end(struct halo_feed_taker *taker, const char *why)
+static void on_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
-    (void)taker;
+    (void)subscriber;
     (void)why;
 }
 
@@ -77,21 +78,21 @@ static void add_ring(size_t size)
     video->codec_type = AVMEDIA_TYPE_VIDEO;
     video->codec_id = AV_CODEC_ID_H264;
     video->width = video->height = 16;
-    const struct halo_live_begin begin = {.video = video, .framerate = {25, 1}};
+    const struct halo_encoding_parameters begin = {.video = video, .framerate = {25, 1}};
     assert_int_equal(halo_packet_writer_create(&scene->writer, size, NULL), 0);
     assert_int_equal(halo_packet_write_begin(scene->writer, &begin), 0);
     avcodec_parameters_free(&video);
     const int fds[] = {fcntl(halo_packet_writer_memory(scene->writer), F_DUPFD_CLOEXEC, 3),
                        fcntl(halo_packet_writer_event(scene->writer), F_DUPFD_CLOEXEC, 3)};
     sv_drain_add(&scene->stream, 0, fds);
-    assert_non_null(scene->stream.outlet[0].ring);
+    assert_non_null(scene->stream.packet_feed[0].ring);
 }
 
 static int set_up(void **state)
 {
     (void)state;
     scene = calloc(1, sizeof *scene);
-    struct sv_outlet *outlet = &scene->stream.outlet[0];
+    struct sv_packet_feed *packet_feed = &scene->stream.packet_feed[0];
     uv_loop_init(&scene->loop);
     uv_idle_init(&scene->loop, &scene->sv.drain);
     scene->sv.drain.data = &scene->sv;
@@ -100,11 +101,12 @@ static int set_up(void **state)
     scene->sv.packet = av_packet_alloc();
     scene->stream.sv = &scene->sv;
     scene->stream.encodings = 1;
-    outlet->stream = &scene->stream;
-    scene->taker = (struct halo_feed_taker){.begin = on_begin, .packet = on_packet, .end = on_end};
-    if (halo_feed_create(&outlet->feed, &scene->loop, &scene->stream.settings, &wishes, NULL))
+    packet_feed->stream = &scene->stream;
+    scene->subscriber =
+        (struct halo_feed_subscriber){.begin = on_begin, .packet = on_packet, .end = on_end};
+    if (halo_feed_create(&packet_feed->feed, &scene->loop, &scene->stream.settings, &wishes, NULL))
         return -1;
-    halo_feed_join(outlet->feed, &scene->taker);
+    halo_feed_join(packet_feed->feed, &scene->subscriber);
     return 0;
 }
 
@@ -114,7 +116,7 @@ static int tear_down(void **state)
     scene->goes_on = false;
     sv_ring_close_all(&scene->stream, false);
     halo_packet_writer_destroy(scene->writer);
-    halo_feed_destroy(scene->stream.outlet[0].feed, "the test is over");
+    halo_feed_destroy(scene->stream.packet_feed[0].feed, "the test is over");
     uv_close((uv_handle_t *)&scene->sv.drain, NULL);
     uv_run(&scene->loop, UV_RUN_DEFAULT);
     const int left = uv_loop_close(&scene->loop);
@@ -123,18 +125,18 @@ static int tear_down(void **state)
     return left;
 }
 
-/* Others have their turn between large pictures; all come in the end. */
+/* Others have their turn between large frames; all come in the end. */
 static void large_ones_come_in_turns(void **state)
 {
     (void)state;
-    add_ring((size_t)PICTURES * (PICTURE + 4096));
-    for (int i = 0; i < PICTURES; i++)
-        write_packet(PICTURE);
+    add_ring((size_t)FRAMES * (FRAME + 4096));
+    for (int i = 0; i < FRAMES; i++)
+        write_packet(FRAME);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
-    assert_in_range(scene->taken, 1, PICTURES / 2);
+    assert_in_range(scene->taken, 1, FRAMES / 2);
     for (int i = 0; i < 10; i++)
         uv_run(&scene->loop, UV_RUN_NOWAIT);
-    assert_int_equal(scene->taken, PICTURES);
+    assert_int_equal(scene->taken, FRAMES);
 }
 
 /* A writer that fills it while it is emptied. */
@@ -149,26 +151,26 @@ static void emptying_ends(void **state)
     assert_in_range(scene->taken, 10, SMALL / SMALL_PACKET + 10);
 }
 
-/* The picture waits until there is some again. */
+/* The frame waits until there is some again. */
 static void without_memory_it_waits(void **state)
 {
     (void)state;
-    add_ring((size_t)PICTURES * (PICTURE + 4096));
-    write_packet(PICTURE);
-    av_max_alloc(PICTURE / 2);
+    add_ring((size_t)FRAMES * (FRAME + 4096));
+    write_packet(FRAME);
+    av_max_alloc(FRAME / 2);
     for (int i = 0; i < 3; i++)
         uv_run(&scene->loop, UV_RUN_NOWAIT);
     sv_drain_tick(&scene->stream);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     av_max_alloc(INT_MAX);
     assert_int_equal(scene->taken, 0);
-    assert_non_null(scene->stream.outlet[0].ring);
+    assert_non_null(scene->stream.packet_feed[0].ring);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     assert_int_equal(scene->taken, 0); /* the loop does not turn for it */
     sv_drain_tick(&scene->stream);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     assert_int_equal(scene->taken, 1);
-    write_packet(PICTURE);
+    write_packet(FRAME);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     assert_int_equal(scene->taken, 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * feed-probe [OPTION=VALUE ...] PATH ...: feeds and viewers with an engine that is played, for
- * tests with real clients. Paths whose name begins with "raw", and .fd ones, get raw pictures.
+ * tests with real clients. Paths whose name begins with "raw", and .fd ones, get raw frames.
  *
  *   size=160x120 rate=30 gop=1 (seconds) format=yuv420p (raw)
  *   global=1 (parameter sets are apart from the packets) sound=1 begin=0 (no begin yet)
@@ -8,7 +8,7 @@
  * stdin, one command a line: silence, resume, begin, again (a new encoder with the same
  * parameters), size WxH (with others), status, quit. stdout: one JSON object for each status.
  *
- * Pictures are a dark field with a bright bar that moves; cards are gray, solid ones black. */
+ * Frames are a dark field with a bright bar that moves; cards are gray, solid ones black. */
 #include <libavcodec/avcodec.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
@@ -40,7 +40,7 @@ static struct encoding coded, raw;
 static struct halo_viewers *viewers[MAX_SOCKETS];
 static int sockets;
 static bool silent;
-static int64_t count, made; /* pictures: that are due, and that a feed was given */
+static int64_t count, made; /* frames: that are due, and that a feed was given */
 static char line[LINE];
 static size_t line_size;
 
@@ -52,7 +52,7 @@ static void check(int status, const char *what)
     exit(1);
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 /* luma negative: the moving bar. */
 static AVFrame *draw(enum AVPixelFormat format, int luma)
@@ -171,7 +171,7 @@ static void begin(struct encoding *e)
     }
     e->card = make_card(is_raw, 128);
     e->solid = make_card(is_raw, 16);
-    const struct halo_live_begin what = {
+    const struct halo_encoding_parameters what = {
         .video = video,
         .audio = e->audio ? audio : NULL,
         .framerate = {opt.rate, 1},
@@ -210,7 +210,7 @@ static void make_sound(struct encoding *e, int64_t until)
     }
 }
 
-static void make_picture(struct encoding *e)
+static void make_frame(struct encoding *e)
 {
     if (!e->feed || !e->watched || !e->card)
         return;
@@ -234,8 +234,8 @@ static void tick(uv_timer_t *timer)
         start = now;
     count++;
     if (!silent) {
-        make_picture(&coded);
-        make_picture(&raw);
+        make_frame(&coded);
+        make_frame(&raw);
     }
     const int64_t next = start + ++ticks * 1000000 / opt.rate;
     const int64_t left = next - (int64_t)(uv_hrtime() / 1000);
@@ -265,8 +265,8 @@ static void print_status(void)
         json_array_append_new(list, halo_viewers_status(viewers[i]));
     halo_feed_stats(coded.feed ? coded.feed : raw.feed, &stats);
     json_t *all = json_pack("{s:o, s:b, s:i, s:I, s:I, s:I}", "sockets", list, "card", stats.card,
-                            "takers", stats.takers, "cards", (json_int_t)stats.cards, "late",
-                            (json_int_t)stats.late, "made", (json_int_t)made);
+                            "subscribers", stats.subscribers, "cards", (json_int_t)stats.cards,
+                            "late", (json_int_t)stats.late, "made", (json_int_t)made);
     json_dumpf(all, stdout, 0);
     puts("");
     fflush(stdout);

@@ -14,7 +14,7 @@ enum {
 };
 
 struct seen {
-    struct halo_feed_taker taker;
+    struct halo_feed_subscriber subscriber;
     int begins, ends, packets;
     int64_t dts[LIMIT], pts[LIMIT], at[LIMIT]; /* at: ms of the test's clock */
     uint8_t first[LIMIT];                      /* byte of the data: says what it is */
@@ -85,18 +85,19 @@ static void pass(int ms)
 
 /* ---- who takes ---- */
 
-static void saw_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+static void saw_begin(struct halo_feed_subscriber *subscriber,
+                      const struct halo_encoding_parameters *begin)
 {
-    struct seen *seen = (struct seen *)taker;
+    struct seen *seen = (struct seen *)subscriber;
     assert_non_null(begin->video);
     seen->begins++;
     if (seen->leave_in_begin)
-        halo_feed_leave(taker);
+        halo_feed_leave(subscriber);
 }
 
-static void saw_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+static void saw_packet(struct halo_feed_subscriber *subscriber, const AVPacket *pkt)
 {
-    struct seen *seen = (struct seen *)taker;
+    struct seen *seen = (struct seen *)subscriber;
     assert_in_range(seen->packets, 0, LIMIT - 1);
     seen->dts[seen->packets] = pkt->dts;
     seen->pts[seen->packets] = pkt->pts;
@@ -104,14 +105,14 @@ static void saw_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
     seen->first[seen->packets] = pkt->data[0];
     seen->stream[seen->packets++] = pkt->stream_index;
     if (seen->leave_in_packet)
-        halo_feed_leave(taker);
+        halo_feed_leave(subscriber);
 }
 
-static void saw_end(struct halo_feed_taker *taker, const char *why)
+static void saw_end(struct halo_feed_subscriber *subscriber, const char *why)
 {
     assert_non_null(why);
-    assert_null(taker->feed);
-    ((struct seen *)taker)->ends++;
+    assert_null(subscriber->feed);
+    ((struct seen *)subscriber)->ends++;
 }
 
 static void wish_watched(void *arg, bool watched)
@@ -134,8 +135,8 @@ static void make(enum halo_on_error on_error)
     assert_int_equal(halo_feed_create(&scene->feed, &scene->loop, &scene->settings, &wishes, NULL),
                      0);
     for (int i = 0; i < 3; i++)
-        scene->seen[i].taker =
-            (struct halo_feed_taker){.begin = saw_begin, .packet = saw_packet, .end = saw_end};
+        scene->seen[i].subscriber =
+            (struct halo_feed_subscriber){.begin = saw_begin, .packet = saw_packet, .end = saw_end};
 }
 
 static int set_up(void **state)
@@ -193,7 +194,7 @@ static void begin_coded(enum AVCodecID codec, int width, bool sound)
     video->codec_id = codec;
     video->width = video->height = width;
     audio->codec_id = AV_CODEC_ID_AAC;
-    const struct halo_live_begin begin = {
+    const struct halo_encoding_parameters begin = {
         .video = video, .audio = sound ? audio : NULL, .card = card, .solid = solid};
     halo_feed_begin(scene->feed, &begin);
     avcodec_parameters_free(&video);
@@ -212,7 +213,7 @@ static struct seen *make_taken(enum halo_on_error on_error, bool sound)
 {
     make(on_error);
     begin_as(16, sound);
-    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    halo_feed_join(scene->feed, &scene->seen[0].subscriber);
     return &scene->seen[0];
 }
 
@@ -253,7 +254,7 @@ static void test_waits_for_begin(void **state)
     (void)state;
     make(HALO_ON_ERROR_CARD);
     struct seen *a = &scene->seen[0];
-    halo_feed_join(scene->feed, &a->taker);
+    halo_feed_join(scene->feed, &a->subscriber);
     assert_int_equal(scene->watched, 1);
     assert_int_equal(scene->keys, 1);
     play('K');
@@ -282,14 +283,14 @@ static void test_card_in_time(void **state)
     assert_in_range(a->at[2] - last, HALO_FEED_SILENCE_MS, HALO_FEED_SILENCE_MS + 1);
     const int64_t line = a->dts[2] - a->dts[1];
     assert_in_range(line, 1000 * HALO_FEED_SILENCE_MS - 2000, 500000);
-    halo_feed_join(scene->feed, &b->taker);
+    halo_feed_join(scene->feed, &b->subscriber);
     check(b, "C");
     pass(1000);
     check(a, "KPCCC"); /* not as many as b, who is new */
     struct halo_feed_stats stats;
     halo_feed_stats(scene->feed, &stats);
     assert_true(stats.card);
-    assert_int_equal(stats.takers, 2);
+    assert_int_equal(stats.subscribers, 2);
     const int keys = scene->keys;
     play('P');
     assert_int_equal(scene->keys, keys + 1);
@@ -332,7 +333,7 @@ static void test_clock_behind(void **state)
     assert_int_equal(stats.late, 1);
 }
 
-/* Pictures that come late come on their own line after a card, too. */
+/* Frames that come late come on their own line after a card, too. */
 static void test_card_keeps_the_delay(void **state)
 {
     (void)state;
@@ -350,7 +351,7 @@ static struct seen *make_raw_taken(void)
 {
     make(HALO_ON_ERROR_CARD);
     begin_coded(AV_CODEC_ID_RAWVIDEO, 16, false);
-    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    halo_feed_join(scene->feed, &scene->seen[0].subscriber);
     return &scene->seen[0];
 }
 
@@ -388,14 +389,14 @@ static void test_slow_raw_ones_come(void **state)
     (void)state;
     struct seen *a = make_raw_taken();
     const int64_t first = us();
-    int pictures = 0;
+    int frames = 0;
     for (int64_t i = 0; i < ROUNDS; i++) {
         play_at('K', first + i * STEP);
         pass(APART);
     }
     for (int i = 0; i < a->packets; i++)
-        pictures += a->first[i] == 'K';
-    assert_in_range(pictures, ROUNDS - 5, ROUNDS); /* but for two seconds */
+        frames += a->first[i] == 'K';
+    assert_in_range(frames, ROUNDS - 5, ROUNDS); /* but for two seconds */
 }
 
 static void test_hostile_times(void **state)
@@ -514,7 +515,7 @@ static void test_stop(void **state)
     (void)state;
     struct seen *a = make_taken(HALO_ON_ERROR_STOP, false), *b = &scene->seen[1];
     play('K');
-    halo_feed_join(scene->feed, &b->taker);
+    halo_feed_join(scene->feed, &b->subscriber);
     pass(500);
     check(a, "K");
     assert_int_equal(a->ends, 1);
@@ -529,7 +530,7 @@ static void test_leaving(void **state)
     (void)state;
     make(HALO_ON_ERROR_CARD);
     for (int i = 0; i < 3; i++)
-        halo_feed_join(scene->feed, &scene->seen[i].taker);
+        halo_feed_join(scene->feed, &scene->seen[i].subscriber);
     scene->seen[1].leave_in_begin = true;
     begin_as(16, false);
     for (int i = 0; i < 3; i++)
@@ -540,14 +541,14 @@ static void test_leaving(void **state)
     check(&scene->seen[0], "K");
     check(&scene->seen[1], "");
     check(&scene->seen[2], "KP");
-    halo_feed_join(scene->feed, &scene->seen[1].taker); /* leaves at once again */
-    assert_null(scene->seen[1].taker.feed);
-    halo_feed_leave(&scene->seen[2].taker);
-    halo_feed_leave(&scene->seen[2].taker);
+    halo_feed_join(scene->feed, &scene->seen[1].subscriber); /* leaves at once again */
+    assert_null(scene->seen[1].subscriber.feed);
+    halo_feed_leave(&scene->seen[2].subscriber);
+    halo_feed_leave(&scene->seen[2].subscriber);
     assert_int_equal(scene->watched, 0);
-    halo_feed_join(scene->feed, &scene->seen[2].taker);
+    halo_feed_join(scene->feed, &scene->seen[2].subscriber);
     assert_int_equal(scene->watched, 1);
-    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    halo_feed_join(scene->feed, &scene->seen[0].subscriber);
     halo_feed_destroy(scene->feed, "away");
     scene->feed = NULL;
     assert_int_equal(scene->seen[0].ends, 1);
@@ -555,7 +556,7 @@ static void test_leaving(void **state)
     assert_int_equal(scene->seen[2].ends, 1);
 }
 
-/* While the engine sends cards the feed has none of its own; they are no pictures. */
+/* While the engine sends cards the feed has none of its own; they are no frames. */
 static void test_cards_of_the_engine(void **state)
 {
     (void)state;
@@ -573,7 +574,7 @@ static void test_cards_of_the_engine(void **state)
     halo_feed_stats(scene->feed, &stats);
     assert_true(stats.card);
     assert_int_equal(stats.cards, 3);
-    halo_feed_join(scene->feed, &b->taker);
+    halo_feed_join(scene->feed, &b->subscriber);
     check(b, "W"); /* at once */
     play('K');
     play('A');

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "pipeline/base/canary.h"
-#include "pipeline/picture/format.h"
+#include "pipeline/frame/format.h"
 #include "tests/cmocka_all.h"
 
 enum { CELL = HALO_CANARY_CELL, WIDTH = 96, HEIGHT = 64 };
 
-static AVFrame *picture(enum AVPixelFormat format, int width, int height)
+static AVFrame *frame(enum AVPixelFormat format, int width, int height)
 {
     AVFrame *f = av_frame_alloc();
     assert_non_null(f);
@@ -24,7 +24,7 @@ static AVFrame *picture(enum AVPixelFormat format, int width, int height)
 
 static AVFrame *painted(enum AVPixelFormat format, unsigned number)
 {
-    AVFrame *f = picture(format, WIDTH, HEIGHT);
+    AVFrame *f = frame(format, WIDTH, HEIGHT);
     halo_canary_paint(f, number);
     return f;
 }
@@ -52,7 +52,7 @@ static uint8_t *sample(const AVFrame *f, int component, int x, int y)
 /* Without fine frequencies, and no card: its edges are of many shades. */
 static AVFrame *filtered(enum AVPixelFormat format)
 {
-    AVFrame *f = picture(format, WIDTH, HEIGHT);
+    AVFrame *f = frame(format, WIDTH, HEIGHT);
     for (int c = 0; c < av_pix_fmt_desc_get(format)->nb_components; c++)
         for (int y = 0; y < height_of(f, c); y++)
             for (int x = 0; x < width_of(f, c); x++)
@@ -60,7 +60,7 @@ static AVFrame *filtered(enum AVPixelFormat format)
     return f;
 }
 
-/* One cell of a raw picture, so many sixteenths of it, into another. */
+/* One cell of a raw frame, so many sixteenths of it, into another. */
 static void put_cell(AVFrame *to, const AVFrame *raw, int component, int column, int row, int share)
 {
     const int across = CELL * width_of(to, component) / WIDTH;
@@ -88,7 +88,7 @@ static void test_painted(void **state)
         if (!halo_format_is_native(format))
             continue;
         const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
-        AVFrame *f = picture(format, 37, 21);
+        AVFrame *f = frame(format, 37, 21);
         halo_canary_paint(f, 12345);
         for (int c = 0; c < d->nb_components; c++) {
             unsigned least = UINT_MAX, most = 0;
@@ -113,7 +113,7 @@ static const enum AVPixelFormat looked_at[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YU
                                                AV_PIX_FMT_YUV444P, AV_PIX_FMT_GRAY8};
 enum { LOOKED_AT = sizeof looked_at / sizeof *looked_at };
 
-/* A raw picture says its number in all places. */
+/* A raw frame says its number in all places. */
 static void test_numbers(void **state)
 {
     static const unsigned numbers[] = {0, 1, 4096, 40000, 65535, 65536 + 77};
@@ -177,7 +177,7 @@ static void test_one_cell(void **state)
     }
 }
 
-/* Strength is the share of the raw picture. */
+/* Strength is the share of the raw frame. */
 static void test_shares(void **state)
 {
     AVFrame *raw = painted(AV_PIX_FMT_YUV420P, 7);
@@ -216,7 +216,7 @@ static void test_area(void **state)
 /* Gray, with the finest frequencies in the middle. */
 static AVFrame *card(void)
 {
-    AVFrame *f = picture(AV_PIX_FMT_YUV420P, WIDTH, HEIGHT);
+    AVFrame *f = frame(AV_PIX_FMT_YUV420P, WIDTH, HEIGHT);
     for (int c = 0; c < 3; c++)
         for (int y = 0; y < height_of(f, c); y++)
             memset(sample(f, c, 0, y), 128, (size_t)width_of(f, c));

@@ -14,8 +14,8 @@
 
 #include "kernels/frame.h"
 #include "pipeline/camera/camera_private.h"
-#include "pipeline/picture/memory.h"
-#include "pipeline/picture/raw_picture.h"
+#include "pipeline/frame/memory.h"
+#include "pipeline/frame/raw_frame.h"
 #include "tests/cmocka_all.h"
 
 static char folder[] = "/tmp/halo-camera-XXXXXX";
@@ -130,19 +130,19 @@ static inline void refuse(const struct halo_capture_settings *set, const char *c
         fail_msg("%s", err.text);
 }
 
-/* The picture's time, or what went wrong: -errno. */
+/* The frame's time, or what went wrong: -errno. */
 static inline int64_t read_one(struct halo_camera *camera, enum halo_v4l2_trouble *trouble,
                                struct halo_error *err)
 {
-    struct halo_raw_picture *raw = NULL;
+    struct halo_raw_frame *raw = NULL;
     AVPacket *pkt = av_packet_alloc();
     const int ret = halo_camera_read(camera, &raw, pkt, &(struct halo_camera_fault){trouble, err});
     int64_t pts = ret;
     if (ret > 0) {
         assert_true((raw != NULL) != (pkt->data != NULL));
-        pts = raw ? halo_raw_picture_pts(raw) : pkt->pts;
+        pts = raw ? halo_raw_frame_pts(raw) : pkt->pts;
     }
-    halo_raw_picture_destroy(raw);
+    halo_raw_frame_destroy(raw);
     av_packet_free(&pkt);
     return pts;
 }

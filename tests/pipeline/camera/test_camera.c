@@ -129,7 +129,7 @@ static void unpacking(void **state)
             struct halo_camera *camera = open_it(&set, control);
             assert_mode(camera, formats[i], 62, 34);
             assert_int_equal(halo_camera_is_planar(camera), planar > 0);
-            AVFrame *f = halo_picture_pool_get(camera->pool, false);
+            AVFrame *f = halo_frame_pool_get(camera->pool, false);
             while (halo_camera_take(camera, &taken, &fault) == 0)
                 poll(&(struct pollfd){camera->fd, POLLIN, 0}, 1, 1000);
             assert_true(halo_camera_is_whole(camera, &taken));
@@ -292,7 +292,7 @@ static int descriptors(void)
     return count;
 }
 
-/* Opens and reads three pictures: the trouble that comes of it. */
+/* Opens and reads three frames: the trouble that comes of it. */
 static enum halo_v4l2_trouble attempt(const struct halo_capture_settings *set,
                                       struct halo_error *err)
 {

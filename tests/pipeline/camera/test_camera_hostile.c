@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Cameras whose drivers lie, never end, or answer what cannot be (camera/camera.h): nothing
- * hangs, nothing is read that is not the picture's. */
+ * hangs, nothing is read that is not the frame's. */
 #include <errno.h>
 
 #include "kernels/clock.h"
@@ -51,7 +51,7 @@ static void times_past_all_bounds(void **state)
     halo_camera_close(camera);
 }
 
-/* Who is woken again and again waits for the same picture. */
+/* Who is woken again and again waits for the same frame. */
 static void stalls_although_woken(void **state)
 {
     (void)state;

@@ -160,39 +160,38 @@ static void test_refused(void **state)
 
 static void test_written(void **state)
 {
-    unsigned char picture[WIDTH * HEIGHT * 2], read_back[sizeof picture];
+    unsigned char frame[WIDTH * HEIGHT * 2], read_back[sizeof frame];
     (void)state;
     play();
     played.size_more = 1000; /* to the end of a page */
     assert_int_equal(open_as(V4L2_PIX_FMT_YUYV), 0);
     assert_true(played.rate == 30);
-    for (size_t i = 0; i < sizeof picture; i++)
-        picture[i] = (unsigned char)(i * 7);
-    assert_int_equal(halo_loopback_write(loopback, picture, sizeof picture, &trouble, &err), 0);
+    for (size_t i = 0; i < sizeof frame; i++)
+        frame[i] = (unsigned char)(i * 7);
+    assert_int_equal(halo_loopback_write(loopback, frame, sizeof frame, &trouble, &err), 0);
     assert_int_equal(read(played.end, read_back, sizeof read_back), sizeof read_back);
-    assert_memory_equal(picture, read_back, sizeof picture);
-    /* Half a picture is none. */
-    assert_int_equal(halo_loopback_write(loopback, picture, 100, &trouble, &err), -EAGAIN);
+    assert_memory_equal(frame, read_back, sizeof frame);
+    /* Half a frame is none. */
+    assert_int_equal(halo_loopback_write(loopback, frame, 100, &trouble, &err), -EAGAIN);
     assert_int_equal(read(played.end, read_back, sizeof read_back), -1);
     end();
 }
 
 static void test_full_and_gone(void **state)
 {
-    static const unsigned char picture[WIDTH * HEIGHT * 3 / 2];
+    static const unsigned char frame[WIDTH * HEIGHT * 3 / 2];
     int code = 0, count = 0;
     (void)state;
     play();
     assert_int_equal(open_as(V4L2_PIX_FMT_NV12), 0);
-    while (code == 0 && count++ < 1000) /* a pipe takes such a small picture whole, or not at all */
-        code = halo_loopback_write(loopback, picture, sizeof picture, &trouble, &err);
+    while (code == 0 && count++ < 1000) /* a pipe takes such a small frame whole, or not at all */
+        code = halo_loopback_write(loopback, frame, sizeof frame, &trouble, &err);
     assert_in_range(count, 2, 999);
     assert_int_equal(code, -EAGAIN);
     assert_int_equal(trouble, HALO_V4L2_FINE);
     close(played.end); /* nobody is behind it: EPIPE stands for what a device says that is gone */
     played.end = -1;
-    assert_int_equal(halo_loopback_write(loopback, picture, sizeof picture, &trouble, &err),
-                     -EPIPE);
+    assert_int_equal(halo_loopback_write(loopback, frame, sizeof frame, &trouble, &err), -EPIPE);
     assert_int_equal(trouble, HALO_V4L2_BROKEN);
     assert_non_null(strstr(err.text, "cannot be written to"));
     end();

@@ -6,7 +6,7 @@
 #include "tests/cmocka_all.h"
 
 static struct halo_cuts cuts_;
-static uint8_t picture_[HALO_CUT_BYTES];
+static uint8_t frame_[HALO_CUT_BYTES];
 
 static uint32_t mixed(uint32_t x)
 {
@@ -30,13 +30,13 @@ static void draw(uint32_t scene, int x, int y, int contrast, int light, int nois
         const int grain =
             noise ? (int)(mixed((uint32_t)i + 7919u * scene) % (uint32_t)(2 * noise + 1)) - noise
                   : 0;
-        picture_[i] = limited(128 + level * contrast / 100 + light + grain);
+        frame_[i] = limited(128 + level * contrast / 100 + light + grain);
     }
 }
 
 static bool is_cut(void)
 {
-    return halo_cuts_is_cut(&cuts_, picture_);
+    return halo_cuts_is_cut(&cuts_, frame_);
 }
 
 static int setup(void **state)
@@ -53,10 +53,10 @@ static void test_first(void **state)
     (void)state;
     assert_false(is_cut());
     memset(&cuts_, 0, sizeof cuts_);
-    assert_true(is_cut()); /* the same picture, of another stream */
+    assert_true(is_cut()); /* the same frame, of another stream */
     assert_false(is_cut());
     memset(&cuts_, 0, sizeof cuts_);
-    memset(picture_, 0, sizeof picture_);
+    memset(frame_, 0, sizeof frame_);
     assert_true(is_cut()); /* even if it is black */
     assert_false(is_cut());
 }

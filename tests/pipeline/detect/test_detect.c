@@ -16,7 +16,7 @@
 #include "kernels/clock.h"
 #include "pipeline/base/display.h"
 #include "pipeline/detect/detect.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "pipeline/region/mask_image.h"
 #include "pipeline/region/verdict.h"
 #include "tests/cmocka_all.h"
@@ -61,7 +61,7 @@ static void answer_mask(struct fake *fake, long long n, bool left)
     close(fd);
 }
 
-/* The brightness of a frame's first sample within the picture says where its face is. Returns false
+/* The brightness of a frame's first sample within the frame says where its face is. Returns false
  * if the detector dies of it. */
 static bool answer(struct fake *fake, long long n, int memfd)
 {
@@ -192,7 +192,7 @@ static void end(struct fixture *f)
 
 static void put_turned(struct fixture *f, int bright, int turn)
 {
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
     raw->turn = turn;
     raw->format = AV_PIX_FMT_GRAY8;
     raw->frame = av_frame_alloc();
@@ -280,7 +280,7 @@ static void masks(void **state)
     (void)state;
     begin(&f, false);
     for (int i = 0; i < 80; i++)
-        /* a mask is followed at once where the picture changes */
+        /* a mask is followed at once where the frame changes */
         put_turned(&f, (i * i % 7 % 2 ? 150 : 40) + 50 * (i & 1), i % 3 ? 0 : HALO_DISPLAY_X);
     put_end(&f);
     for (int i = 0; i < 80; i++) {

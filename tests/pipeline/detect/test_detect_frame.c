@@ -15,8 +15,8 @@
 
 #include "pipeline/base/display.h"
 #include "pipeline/detect/detect_frame.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "tests/cmocka_all.h"
 
 /* ---- frames whose colours are known ---- */
@@ -77,11 +77,11 @@ static void write_sample(AVFrame *frame, const AVComponentDescriptor *c, int at[
         to[1] = (uint8_t)(sample >> 8);
 }
 
-static struct halo_raw_picture *paint_frame(enum AVPixelFormat format, int width, int height,
-                                            const int traits[3], painter paint)
+static struct halo_raw_frame *paint_frame(enum AVPixelFormat format, int width, int height,
+                                          const int traits[3], painter paint)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
-    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
     raw->frame = av_frame_alloc();
     raw->frame->format = raw->format = format;
     raw->frame->width = width;
@@ -131,7 +131,7 @@ static void check_memory(int fd, size_t size)
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
-static void make(const struct halo_raw_picture *raw, const struct halo_detect_ready *as)
+static void make(const struct halo_raw_frame *raw, const struct halo_detect_ready *as)
 {
     struct halo_error err = {0};
     const size_t size = halo_detect_ready_bytes(as);
@@ -158,8 +158,8 @@ static void make(const struct halo_raw_picture *raw, const struct halo_detect_re
 /* Where a place of the frame as displayed lies in the frame as stored. */
 static void find_stored(int turn, double shown_x, double shown_y, double *x, double *y)
 {
-    *x = turn & HALO_DISPLAY_ASIDE ? shown_y : shown_x;
-    *y = turn & HALO_DISPLAY_ASIDE ? shown_x : shown_y;
+    *x = turn & HALO_DISPLAY_SIDEWAYS ? shown_y : shown_x;
+    *y = turn & HALO_DISPLAY_SIDEWAYS ? shown_x : shown_y;
     *x = turn & HALO_DISPLAY_X ? 1 - *x : *x;
     *y = turn & HALO_DISPLAY_Y ? 1 - *y : *y;
 }
@@ -170,7 +170,7 @@ static double luma(struct colour c, const struct halo_plane_colours *as)
 }
 
 /* Compares what was sent with what was painted. */
-static void check_colours(const struct halo_raw_picture *raw, const struct halo_detect_ready *as,
+static void check_colours(const struct halo_raw_frame *raw, const struct halo_detect_ready *as,
                           painter paint, double slip)
 {
     const AVFrame *f = raw->frame;
@@ -220,13 +220,13 @@ static void test_formats(void **state)
     for (int i = 0; i < FORMATS; i++)
         for (int t = 0; t < 5; t++)
             for (int k = 0; k < 3; k++) {
-                struct halo_raw_picture *raw = paint_frame(formats[i], 400, 226, traits[t], slope);
+                struct halo_raw_frame *raw = paint_frame(formats[i], 400, 226, traits[t], slope);
                 const struct halo_detect_ready to = ready(96, 64, as[k]);
                 make(raw, &to);
                 assert_int_equal(made.inside[2], 96);
                 assert_int_equal(made.inside[3], 54);
                 check_colours(raw, &to, slope, SLIP);
-                halo_raw_picture_destroy(raw);
+                halo_raw_frame_destroy(raw);
             }
 }
 
@@ -236,7 +236,7 @@ static void test_turns(void **state)
     for (int turn = 0; turn < HALO_DISPLAYS; turn++)
         for (int tall = 0; tall < 2; tall++) {
             const int traits[3] = {AVCOL_SPC_BT709, AVCOL_RANGE_MPEG, turn};
-            struct halo_raw_picture *raw =
+            struct halo_raw_frame *raw =
                 paint_frame(AV_PIX_FMT_YUV420P, tall ? 200 : 320, tall ? 320 : 200, traits, slope);
             for (int k = 0; k < 3; k++) {
                 const struct halo_detect_ready to = ready(k == 1 ? 160 : 80, k == 2 ? 160 : 80,
@@ -245,7 +245,7 @@ static void test_turns(void **state)
                 assert_int_equal(made.turn, turn);
                 check_colours(raw, &to, slope, SLIP);
             }
-            halo_raw_picture_destroy(raw);
+            halo_raw_frame_destroy(raw);
         }
 }
 
@@ -269,10 +269,10 @@ static struct halo_detect_box find_bright(const struct halo_detect_ready *as)
 
 static void check_stored_mask(int width, int height, int turn)
 {
-    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
     uint8_t *stored = malloc((size_t)width * height);
     halo_detect_mask_store(stored, sent, width, height, turn);
-    const int across = aside ? height : width, down = aside ? width : height;
+    const int across = sideways ? height : width, down = sideways ? width : height;
     for (int y = 0; y < down; y++)
         for (int x = 0; x < across; x++) {
             const double u = (x + 0.5) / across, v = (y + 0.5) / down;
@@ -290,21 +290,21 @@ static void test_answers(void **state)
     (void)state;
     for (int turn = 0; turn < HALO_DISPLAYS; turn++) {
         const int traits[3] = {AVCOL_SPC_BT709, AVCOL_RANGE_MPEG, turn};
-        struct halo_raw_picture *raw = paint_frame(AV_PIX_FMT_YUV420P, 800, 400, traits, spot);
+        struct halo_raw_frame *raw = paint_frame(AV_PIX_FMT_YUV420P, 800, 400, traits, spot);
         const struct halo_detect_ready square = ready(200, 200, AV_PIX_FMT_GRAY8);
         make(raw, &square);
         const struct halo_detect_box box = halo_detect_box_store(find_bright(&square), turn);
         assert_true(fabs(box.x - 0.6) < 0.02 && fabs(box.width - 0.2) < 0.02);
         assert_true(fabs(box.y - 0.1) < 0.02 && fabs(box.height - 0.1) < 0.02);
         assert_true(box.score == 0.5f);
-        const bool aside = turn & HALO_DISPLAY_ASIDE;
+        const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
         const struct halo_detect_ready same =
-            ready(aside ? 100 : 200, aside ? 200 : 100, AV_PIX_FMT_GRAY8);
+            ready(sideways ? 100 : 200, sideways ? 200 : 100, AV_PIX_FMT_GRAY8);
         make(raw, &same);
         assert_int_equal(made.inside[2], same.width);
         assert_int_equal(made.inside[3], same.height);
         check_stored_mask(same.width, same.height, turn);
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
     }
 }
 
@@ -317,7 +317,7 @@ static void test_sizes(void **state)
     static const int traits[3] = {AVCOL_SPC_BT709, AVCOL_RANGE_MPEG, 0};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct halo_raw_picture *raw =
+        struct halo_raw_frame *raw =
             paint_frame(AV_PIX_FMT_YUV420P, sizes[i][0], sizes[i][1], traits, flat);
         for (size_t k = 0; k < sizeof targets / sizeof *targets; k++)
             for (int turn = 0; turn < HALO_DISPLAYS; turn += 5) {
@@ -328,7 +328,7 @@ static void test_sizes(void **state)
                 /* its filters for thousands of pixels are less precise */
                 check_colours(raw, &to, flat, sizes[i][0] + sizes[i][1] > 4000 ? 14 : SLIP);
             }
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
     }
 }
 
@@ -349,14 +349,14 @@ static void test_pixel_ratio(void **state)
     const struct halo_detect_ready to = ready(100, 100, AV_PIX_FMT_GRAY8);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct halo_raw_picture *raw = paint_frame(AV_PIX_FMT_YUV420P, 720, 576, traits, slope);
+        struct halo_raw_frame *raw = paint_frame(AV_PIX_FMT_YUV420P, 720, 576, traits, slope);
         raw->frame->sample_aspect_ratio = cases[i].pixel;
         raw->turn = cases[i].turn;
         make(raw, &to);
         assert_int_equal(made.inside[2], cases[i].width);
         assert_int_equal(made.inside[3], cases[i].height);
         check_colours(raw, &to, slope, SLIP);
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
     }
 }
 
@@ -369,7 +369,7 @@ static void test_thumbnail(void **state)
             const int traits[3] = {AVCOL_SPC_BT709, AVCOL_RANGE_MPEG, turn};
             static const enum AVPixelFormat as[] = {AV_PIX_FMT_RGB24, AV_PIX_FMT_BGR24,
                                                     AV_PIX_FMT_GRAY8};
-            struct halo_raw_picture *raw = paint_frame(AV_PIX_FMT_YUV420P, 640, 360, traits, slope);
+            struct halo_raw_frame *raw = paint_frame(AV_PIX_FMT_YUV420P, 640, 360, traits, slope);
             const struct halo_detect_ready to = ready(sizes[i / 3][0], sizes[i / 3][1], as[i % 3]);
             const struct halo_plane_colours colours =
                 halo_format_colours(AV_PIX_FMT_YUV420P, traits[0], traits[1]);
@@ -384,14 +384,14 @@ static void test_thumbnail(void **state)
                     const double slip = i < 3 ? 14 : SLIP;
                     assert_true(fabs(made.thumbnail[y * HALO_CUT_WIDTH + x] - wanted) <= slip);
                 }
-            halo_raw_picture_destroy(raw);
+            halo_raw_frame_destroy(raw);
         }
 }
 
 static void test_ambiguous(void **state)
 {
     static const int traits[3] = {AVCOL_SPC_BT709, AVCOL_RANGE_MPEG, HALO_DISPLAY_UNKNOWN};
-    struct halo_raw_picture *raw = paint_frame(AV_PIX_FMT_YUV420P, 64, 64, traits, slope);
+    struct halo_raw_frame *raw = paint_frame(AV_PIX_FMT_YUV420P, 64, 64, traits, slope);
     const struct halo_detect_ready to = ready(64, 64, AV_PIX_FMT_GRAY8);
     struct halo_error err = {0};
     (void)state;
@@ -399,7 +399,7 @@ static void test_ambiguous(void **state)
     assert_int_equal(halo_detect_frame_make(frame_, raw, &to, &made, &err), -ENOTSUP);
     assert_int_equal(made.memfd, -7);
     assert_non_null(strstr(err.text, "ambiguous"));
-    halo_raw_picture_destroy(raw);
+    halo_raw_frame_destroy(raw);
 }
 
 static int set_up(void **state)

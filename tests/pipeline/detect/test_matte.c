@@ -7,7 +7,7 @@
 
 #include "kernels/matte.h"
 #include "pipeline/detect/matte.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "tests/cmocka_all.h"
 
 static uint32_t any(uint32_t *state)
@@ -37,13 +37,13 @@ static void compare_sizes(int width, int height, int depth, uint32_t *state)
     const size_t samples = (size_t)width * (size_t)height;
     grid.slope = malloc(nodes * sizeof *grid.slope);
     grid.base = malloc(nodes * sizeof *grid.base);
-    uint16_t *picture = malloc(samples * sizeof *picture);
+    uint16_t *frame = malloc(samples * sizeof *frame);
     uint8_t *want = malloc(samples), *got = malloc(samples);
     fill_grid(&grid, state);
     for (size_t i = 0; i < samples; i++)
-        picture[i] = (uint16_t)any(state);
-    const struct halo_plane luma = {picture, width * (depth > 8 ? 2 : 1), width, height, 1,
-                                    depth,   depth == 10 ? 6 : 0};
+        frame[i] = (uint16_t)any(state);
+    const struct halo_plane luma = {frame, width * (depth > 8 ? 2 : 1), width, height, 1,
+                                    depth, depth == 10 ? 6 : 0};
     const struct halo_plane *const guides[] = {&luma, NULL};
     for (int k = 0; k < 2; k++) {
         const struct halo_plane right = {want, width, width, height, 1, 8, 0};
@@ -58,7 +58,7 @@ static void compare_sizes(int width, int height, int depth, uint32_t *state)
     }
     free(grid.slope);
     free(grid.base);
-    free(picture);
+    free(frame);
     free(want);
     free(got);
 }
@@ -127,7 +127,7 @@ static struct halo_mask_image *pass(struct halo_matte *matte, struct clip *c, bo
     AVFrame frame = {.format = AV_PIX_FMT_GRAY8, .width = W, .height = H};
     frame.data[0] = c->luma;
     frame.linesize[0] = W;
-    const struct halo_raw_picture raw = {.frame = &frame, .format = AV_PIX_FMT_GRAY8};
+    const struct halo_raw_frame raw = {.frame = &frame, .format = AV_PIX_FMT_GRAY8};
     const struct halo_matte_mask mask = {c->mask, MW, MH, cut};
     struct halo_mask_image *image = NULL;
     struct halo_error err = {0};
@@ -137,7 +137,7 @@ static struct halo_mask_image *pass(struct halo_matte *matte, struct clip *c, bo
     return image;
 }
 
-/* Where nothing moves, neither does the matte; its edge is the picture's. */
+/* Where nothing moves, neither does the matte; its edge is the frame's. */
 static void calm_and_sharp(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 
 #include "kernels/backend.h"
 #include "pipeline/filter/privacy.h"
-#include "pipeline/filter/remains.h"
+#include "pipeline/filter/residual.h"
 #include "tests/cmocka_all.h"
 
 enum { WIDTH = 67, HEIGHT = 45, MAX_CHANNELS = 2 };
@@ -167,14 +167,14 @@ static void try_effect(const struct halo_filter_kind *kind, struct halo_chain *c
 {
     const enum halo_privacy hides[] = {HALO_PRIVACY_STRICT, HALO_PRIVACY_OFF};
     struct halo_response *response = calloc(1, sizeof *response);
-    struct halo_remains *remains = calloc(1, sizeof *remains);
+    struct halo_residual *residual = calloc(1, sizeof *residual);
     struct halo_chain *admitted = NULL;
     const struct halo_plane_plan plan = plan_of(&chain->filter[0], 0, 0);
-    assert_true(response && remains);
-    halo_remains_begin(remains, plan.conv.depth);
+    assert_true(response && residual);
+    halo_residual_begin(residual, plan.conv.depth);
     halo_response_plan(response, &plan);
-    halo_remains_add(remains, &plan, response);
-    const enum halo_effect effect = halo_remains_effect(remains, 0.7);
+    halo_residual_add(residual, &plan, response);
+    const enum halo_effect effect = halo_residual_effect(residual, 0.7);
     if (effect != kind->effect)
         fail_msg("%s: effect %d, and declares %d", kind->name, effect, kind->effect);
     for (int i = 0; i < 2 && kind->effect != HALO_EFFECT_HIDES; i++) {
@@ -182,7 +182,7 @@ static void try_effect(const struct halo_filter_kind *kind, struct halo_chain *c
         assert_int_equal(code, hides[i] == HALO_PRIVACY_OFF ? 0 : -EINVAL);
     }
     halo_chain_destroy(admitted);
-    free(remains);
+    free(residual);
     free(response);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pipeline/filter/leaves.h"
+#include "pipeline/filter/disclosure.h"
 #include "pipeline/filter/privacy.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/stream/live.h"
@@ -242,7 +242,7 @@ static void live_streams(void **state)
     halo_live_destroy(live);
 }
 
-/* The last one to look: what a chain does is known when the pictures are. */
+/* The last one to look: what a chain does is known when the frames are. */
 static int judge_at(const char *text, enum AVPixelFormat format, enum halo_privacy privacy,
                     struct halo_error *err)
 {
@@ -342,7 +342,7 @@ static void masks(void **state)
     close(fd);
 }
 
-/* Every example of a refusal is refused where pictures are known, too, in all of these. */
+/* Every example of a refusal is refused where frames are known, too, in all of these. */
 static void all_gates(void **state)
 {
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10};
@@ -399,12 +399,12 @@ static void bounded(void **state)
     for (int i = 0; halo_filter_kinds[i]; i++) {
         const struct halo_filter_kind *kind = halo_filter_kinds[i];
         const bool wanted = !strcmp(kind->name, "hide") || !strcmp(kind->name, "solid");
-        struct halo_leaves leaves[HALO_MAX_FILTERS];
+        struct halo_disclosure leaves[HALO_MAX_FILTERS];
         struct halo_chain *chain;
         assert_int_equal(halo_chain_parse(&chain, kind->example, NULL), 0);
-        assert_int_equal(halo_chain_leaves(chain, leaves), 1);
+        assert_int_equal(halo_chain_disclosure(chain, leaves), 1);
         assert_int_equal(kind->bounded, wanted);
-        if ((leaves[0].kind != HALO_LEAVES_MORE) != wanted)
+        if ((leaves[0].kind != HALO_DISCLOSURE_MORE) != wanted)
             fail_msg("%s: %s", kind->example, leaves[0].words);
         halo_chain_destroy(chain);
     }
@@ -421,10 +421,10 @@ static void words_of_leaves(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct halo_leaves leaves[HALO_MAX_FILTERS];
+        struct halo_disclosure leaves[HALO_MAX_FILTERS];
         struct halo_chain *chain;
         assert_int_equal(halo_chain_parse(&chain, rows[i].chain, NULL), 0);
-        halo_chain_leaves(chain, leaves);
+        halo_chain_disclosure(chain, leaves);
         if (!strstr(leaves[0].words, rows[i].words))
             fail_msg("%s: %s", rows[i].chain, leaves[0].words);
         halo_chain_destroy(chain);
@@ -436,43 +436,44 @@ static void bits(void **state)
     static const struct {
         const char *chain;
         int count;
-        enum halo_leaves_kind kind;
+        enum halo_disclosure_kind kind;
         double bits;
     } rows[] = {
-        {"hide=cells:region=faces", 1, HALO_LEAVES_BITS, 36 * 3 * 3},
-        {"hide=cells:n=4:levels=256:region=faces", 1, HALO_LEAVES_BITS, 16 * 8 * 3},
-        {"hide=cells:n=1:levels=2:region=faces,solid", 1, HALO_LEAVES_BITS, 3},
-        {"hide=noise:epsilon=2:region=faces", 1, HALO_LEAVES_BITS, 2 * M_LOG2E},
+        {"hide=cells:region=faces", 1, HALO_DISCLOSURE_BITS, 36 * 3 * 3},
+        {"hide=cells:n=4:levels=256:region=faces", 1, HALO_DISCLOSURE_BITS, 16 * 8 * 3},
+        {"hide=cells:n=1:levels=2:region=faces,solid", 1, HALO_DISCLOSURE_BITS, 3},
+        {"hide=noise:epsilon=2:region=faces", 1, HALO_DISCLOSURE_BITS, 2 * M_LOG2E},
         /* cells of the raw frame may lie over what is solid */
         {"hide=solid:region=faces,hide=cells:n=1:levels=2:region=rect 0 0 50% 50%", 2,
-         HALO_LEAVES_BITS, 3},
+         HALO_DISCLOSURE_BITS, 3},
         {"hide=region=rect 0 0 40% 40%,hide=cells:n=1:levels=2:region=rect 0 46% 9% 50%", 2,
-         HALO_LEAVES_NOTHING, 0},
+         HALO_DISCLOSURE_NOTHING, 0},
         {"hide=region=rect 9 9 9 9,hide=cells:n=1:levels=2:region=ellipse 26 9 9 9", 2,
-         HALO_LEAVES_NOTHING, 0},
+         HALO_DISCLOSURE_NOTHING, 0},
         {"hide=region=rect 0 0 40% 40%,hide=cells:n=1:levels=2:region=rect 0 40% 9% 50%", 2,
-         HALO_LEAVES_BITS, 3},
+         HALO_DISCLOSURE_BITS, 3},
         {"hide=region=rect 0 0 40% 40%,hide=cells:n=1:levels=2:region=rect 900 900 9 9", 2,
-         HALO_LEAVES_BITS, 3},
+         HALO_DISCLOSURE_BITS, 3},
         {"hide=noise:epsilon=2:region=rect 0 0 40% 40%+rect 9% 0 9% 9%+rect 80% 0 9% 9%", 1,
-         HALO_LEAVES_BITS, 4 * M_LOG2E},
+         HALO_DISCLOSURE_BITS, 4 * M_LOG2E},
         {"hide=region=rect 0 0 9 9:invert=1,hide=cells:n=1:levels=2:region=rect 20 0 9 9", 2,
-         HALO_LEAVES_BITS, 3},
+         HALO_DISCLOSURE_BITS, 3},
         {"hide=cells:n=1:levels=2:region=faces,hide=noise:epsilon=2:region=people", 2,
-         HALO_LEAVES_BITS, 3 + 2 * M_LOG2E},
-        {"solid", 1, HALO_LEAVES_NOTHING, 0},
-        {"hide=solid:region=faces,hide=solid:region=faces:feather=9", 1, HALO_LEAVES_NOTHING, 0},
-        {"hide=solid:region=faces,hide=solid:region=people", 2, HALO_LEAVES_NOTHING, 0},
-        {"gblur", 1, HALO_LEAVES_MORE, 0},
-        {"hide=solid:planes=1:region=faces", 1, HALO_LEAVES_MORE, 0},
-        {"hide=solid:planes=3:region=faces", 1, HALO_LEAVES_MORE, 0},
+         HALO_DISCLOSURE_BITS, 3 + 2 * M_LOG2E},
+        {"solid", 1, HALO_DISCLOSURE_NOTHING, 0},
+        {"hide=solid:region=faces,hide=solid:region=faces:feather=9", 1, HALO_DISCLOSURE_NOTHING,
+         0},
+        {"hide=solid:region=faces,hide=solid:region=people", 2, HALO_DISCLOSURE_NOTHING, 0},
+        {"gblur", 1, HALO_DISCLOSURE_MORE, 0},
+        {"hide=solid:planes=1:region=faces", 1, HALO_DISCLOSURE_MORE, 0},
+        {"hide=solid:planes=3:region=faces", 1, HALO_DISCLOSURE_MORE, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct halo_leaves leaves[HALO_MAX_FILTERS];
+        struct halo_disclosure leaves[HALO_MAX_FILTERS];
         struct halo_chain *chain;
         assert_int_equal(halo_chain_parse(&chain, rows[i].chain, NULL), 0);
-        assert_int_equal(halo_chain_leaves(chain, leaves), rows[i].count);
+        assert_int_equal(halo_chain_disclosure(chain, leaves), rows[i].count);
         assert_int_equal(leaves[0].kind, rows[i].kind);
         assert_true(leaves[0].bits == rows[i].bits);
         halo_chain_destroy(chain);

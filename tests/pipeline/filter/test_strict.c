@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause test_strict [CHAINS]: what strict allows cannot be undone.
- * Chains are drawn by lot and filter a picture of noise, and an attacker who knows each of them,
- * its borders too, solves for the picture: the least squares of what came out and of contrast, by
+ * Chains are drawn by lot and filter a frame of noise, and an attacker who knows each of them,
+ * its borders too, solves for the frame: the least squares of what came out and of contrast, by
  * conjugate gradients. */
 #include <math.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ enum {
     STEPS = 12,
     ROUNDS = 80,
     FEW = 30,
-    PICTURES = 16,
+    FRAMES = 16,
     LARGE = 4096
 };
 
@@ -188,7 +188,7 @@ static double dot(const float *a, const float *b)
     return sum;
 }
 
-/* x: the picture less its mean; y: what came out less what its mean would have been. The best that
+/* x: the frame less its mean; y: what came out less what its mean would have been. The best that
  * is on the way, which is more than an attacker knows. */
 static double recover(const float *x, const float *y, double penalty)
 {
@@ -229,7 +229,7 @@ static struct halo_plane plane_of(uint8_t *data)
 }
 
 /* Filters, and learns the steps. False: there are too many, or some are no convolution. */
-static bool filter(const struct halo_planned_chain *planned, uint8_t *picture)
+static bool filter(const struct halo_planned_chain *planned, uint8_t *frame)
 {
     static struct halo_plane_plan plan;
     uint8_t next[SAMPLES];
@@ -243,10 +243,10 @@ static bool filter(const struct halo_planned_chain *planned, uint8_t *picture)
         for (int pass = 0; pass < plan.passes; pass++) {
             struct halo_job job = {.conv = &plan.conv,
                                    .strategy = halo_strategy_find(cpu->ops, "reference"),
-                                   .src = plane_of(picture),
+                                   .src = plane_of(frame),
                                    .dst = plane_of(next)};
             assert_int_equal(halo_backend_convolve(cpu, &job, 1), 0);
-            memcpy(picture, next, sizeof next);
+            memcpy(frame, next, sizeof next);
             add_step(&plan.conv);
         }
     }
@@ -256,31 +256,31 @@ static bool filter(const struct halo_planned_chain *planned, uint8_t *picture)
 static double attack(const struct halo_planned_chain *planned)
 {
     static const double penalties[] = {0, 1e-5, 1e-3};
-    uint8_t picture[SAMPLES];
+    uint8_t frame[SAMPLES];
     float x[SAMPLES], y[SAMPLES], flat[SAMPLES];
     double best = 0;
     for (int i = 0; i < SAMPLES; i++) {
-        picture[i] = (uint8_t)below(256);
-        x[i] = picture[i] - 127.5f;
+        frame[i] = (uint8_t)below(256);
+        x[i] = frame[i] - 127.5f;
         flat[i] = 127.5f;
     }
-    if (!filter(planned, picture))
+    if (!filter(planned, frame))
         return NAN;
     forward(flat, true);
     for (int i = 0; i < SAMPLES; i++)
-        y[i] = picture[i] - flat[i];
+        y[i] = frame[i] - flat[i];
     for (size_t i = 0; i < sizeof penalties / sizeof *penalties; i++)
         best = fmax(best, recover(x, y, penalties[i]));
     return best;
 }
 
-/* In one small picture, chance may add to what comes back. */
+/* In one small frame, chance may add to what comes back. */
 static double attack_on_average(const struct halo_planned_chain *planned)
 {
     double sum = 0;
-    for (int i = 0; i < PICTURES; i++)
+    for (int i = 0; i < FRAMES; i++)
         sum += attack(planned);
-    return sum / PICTURES;
+    return sum / FRAMES;
 }
 
 static void what_strict_allows_cannot_be_undone(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The gate: what comes out when filters write nothing, fail, or are another configuration's; what
- * an output picture has of the raw one. */
+ * an output frame has of the raw one. */
 #include <errno.h>
 #include <libavutil/dict.h>
 #include <malloc.h>
@@ -9,7 +9,7 @@
 
 #include "kernels/frame.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "tests/cmocka_all.h"
 
 enum { WIDTH = 70, HEIGHT = 50, GRAY = 0x80 };
@@ -41,7 +41,7 @@ struct fixture {
     struct halo_ring *ring;
     struct halo_chain *chain;
     struct halo_gate *gate;
-    struct halo_raw_picture raw;
+    struct halo_raw_frame raw;
 };
 
 static void begin(struct fixture *f, const char *chain, enum AVPixelFormat format, int64_t epoch)
@@ -75,7 +75,7 @@ static void end(struct fixture *f)
     halo_ring_destroy(f->ring);
 }
 
-static int pass(struct fixture *f, int64_t epoch, struct halo_output_picture **ret,
+static int pass(struct fixture *f, int64_t epoch, struct halo_output_frame **ret,
                 struct halo_error *err)
 {
     struct halo_pending *pending;
@@ -92,7 +92,7 @@ static bool is_all(const AVFrame *frame, uint8_t value)
     return true;
 }
 
-/* In memory where a filtered picture was before. */
+/* In memory where a filtered frame was before. */
 static void unwritten(void **state)
 {
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12,
@@ -100,19 +100,19 @@ static void unwritten(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct fixture f = {0};
-        struct halo_output_picture *picture;
+        struct halo_output_frame *picture;
         begin(&f, "gblur=sigma=2", formats[i], 0);
         assert_int_equal(pass(&f, 0, &picture, NULL), 0);
-        const uint8_t *memory = halo_output_picture_frame(picture)->buf[0]->data;
+        const uint8_t *memory = halo_output_frame_frame(picture)->buf[0]->data;
         assert_int_not_equal(*memory, GRAY);
-        halo_output_picture_destroy(picture);
+        halo_output_frame_destroy(picture);
 
         lanes = WRITE_NOTHING;
         assert_int_equal(pass(&f, 0, &picture, NULL), 0);
-        const AVFrame *frame = halo_output_picture_frame(picture);
+        const AVFrame *frame = halo_output_frame_frame(picture);
         assert_ptr_equal(frame->buf[0]->data, memory);
         assert_true(is_all(frame, GRAY));
-        halo_output_picture_destroy(picture);
+        halo_output_frame_destroy(picture);
         end(&f);
     }
 }
@@ -123,20 +123,20 @@ static void failures(void **state)
     (void)state;
     begin(&f, "gblur=sigma=2", AV_PIX_FMT_YUV420P, 0);
     for (int i = 0; i < 2; i++) {
-        struct halo_output_picture *none = (void *)&f, *picture = none;
+        struct halo_output_frame *none = (void *)&f, *frame = none;
         struct halo_error err = {0};
         lanes = i ? FAIL_FINISH : FAIL_SUBMIT;
-        assert_int_equal(pass(&f, 0, &picture, &err), -EIO);
-        assert_ptr_equal(picture, none);
+        assert_int_equal(pass(&f, 0, &frame, &err), -EIO);
+        assert_ptr_equal(frame, none);
         assert_int_not_equal(*err.text, 0);
         lanes = FILTER;
-        assert_int_equal(pass(&f, 0, &picture, NULL), 0);
-        halo_output_picture_destroy(picture);
+        assert_int_equal(pass(&f, 0, &frame, NULL), 0);
+        halo_output_frame_destroy(frame);
     }
     end(&f);
 }
 
-/* Whatever the chain: one that lets pictures through has epochs, too. */
+/* Whatever the chain: one that lets frames through has epochs, too. */
 static void epochs(void **state)
 {
     static const char *const chains[] = {"gblur=sigma=2", "null"};
@@ -145,27 +145,27 @@ static void epochs(void **state)
         struct fixture f = {0};
         begin(&f, chains[i], AV_PIX_FMT_YUV420P, 7);
         for (int64_t epoch = 6; epoch <= 8; epoch++) {
-            struct halo_output_picture *picture = NULL;
+            struct halo_output_frame *frame = NULL;
             struct halo_error err = {0};
-            assert_int_equal(pass(&f, epoch, &picture, &err), epoch == 7 ? 0 : -ESTALE);
-            assert_true((picture != NULL) == (epoch == 7));
+            assert_int_equal(pass(&f, epoch, &frame, &err), epoch == 7 ? 0 : -ESTALE);
+            assert_true((frame != NULL) == (epoch == 7));
             assert_true((strstr(err.text, "configuration 7") != NULL) == (epoch != 7));
-            if (!picture)
+            if (!frame)
                 continue;
-            struct halo_output_picture *ref = halo_output_picture_ref(picture);
-            assert_int_equal(halo_output_picture_epoch(ref), 7);
-            halo_output_picture_destroy(ref);
-            halo_output_picture_destroy(picture);
+            struct halo_output_frame *ref = halo_output_frame_ref(frame);
+            assert_int_equal(halo_output_frame_epoch(ref), 7);
+            halo_output_frame_destroy(ref);
+            halo_output_frame_destroy(frame);
         }
         end(&f);
     }
 }
 
-/* No memory of the raw picture, and nothing that hangs on it. */
+/* No memory of the raw frame, and nothing that hangs on it. */
 static void nothing_else(void **state)
 {
     struct fixture f = {0};
-    struct halo_output_picture *picture;
+    struct halo_output_frame *frame;
     (void)state;
     begin(&f, "gblur=sigma=2", AV_PIX_FMT_YUV420P, 0);
     AVFrame *raw = f.raw.frame;
@@ -178,8 +178,8 @@ static void nothing_else(void **state)
         assert_non_null(av_frame_new_side_data(raw, hidden[i], 8));
     assert_non_null(av_frame_new_side_data(raw, AV_FRAME_DATA_A53_CC, 8));
     raw->opaque_ref = av_buffer_alloc(8);
-    assert_int_equal(pass(&f, 0, &picture, NULL), 0);
-    const AVFrame *out = halo_output_picture_frame(picture);
+    assert_int_equal(pass(&f, 0, &frame, NULL), 0);
+    const AVFrame *out = halo_output_frame_frame(frame);
     for (int b = 0; b < AV_NUM_DATA_POINTERS && raw->buf[b]; b++)
         assert_ptr_not_equal(out->buf[0]->buffer, raw->buf[b]->buffer);
     assert_int_equal(out->pts, 5);
@@ -187,7 +187,7 @@ static void nothing_else(void **state)
     assert_null(out->opaque_ref);
     assert_int_equal(out->nb_side_data, 1);
     assert_int_equal(out->side_data[0]->type, AV_FRAME_DATA_A53_CC);
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(frame);
     end(&f);
 }
 
@@ -201,12 +201,12 @@ static void passed(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = {0};
-        struct halo_output_picture *picture;
+        struct halo_output_frame *frame;
         begin(&f, cases[i].chain, AV_PIX_FMT_YUV420P, 0);
         lanes = WRITE_NOTHING;
-        assert_int_equal(pass(&f, 0, &picture, NULL), 0);
-        assert_true(is_all(halo_output_picture_frame(picture), GRAY) != cases[i].passes);
-        halo_output_picture_destroy(picture);
+        assert_int_equal(pass(&f, 0, &frame, NULL), 0);
+        assert_true(is_all(halo_output_frame_frame(frame), GRAY) != cases[i].passes);
+        halo_output_frame_destroy(frame);
         end(&f);
     }
 }
@@ -215,26 +215,26 @@ static void passed(void **state)
 static void made_up(void **state)
 {
     struct fixture f = {0};
-    struct halo_output_picture *picture, *card;
+    struct halo_output_frame *picture, *card;
     (void)state;
     begin(&f, "gblur=sigma=2", AV_PIX_FMT_YUV420P, 0);
     assert_int_equal(pass(&f, 0, &picture, NULL), 0);
-    const uint8_t *memory = halo_output_picture_frame(picture)->buf[0]->data;
-    halo_output_picture_destroy(picture);
+    const uint8_t *memory = halo_output_frame_frame(picture)->buf[0]->data;
+    halo_output_frame_destroy(picture);
     assert_int_equal(halo_gate_blank(f.gate, false, &picture), 0);
-    assert_ptr_equal(halo_output_picture_frame(picture)->buf[0]->data, memory);
-    assert_true(is_all(halo_output_picture_frame(picture), GRAY));
+    assert_ptr_equal(halo_output_frame_frame(picture)->buf[0]->data, memory);
+    assert_true(is_all(halo_output_frame_frame(picture), GRAY));
 
     /* Between the rows of a card, too; memory comes with another value for this. */
     mallopt(M_PERTURB, 1);
     assert_int_equal(halo_gate_card(picture, &(struct halo_card){.black = true}, 0, &card), 0);
     mallopt(M_PERTURB, 0);
-    const AVFrame *frame = halo_output_picture_frame(card);
+    const AVFrame *frame = halo_output_frame_frame(card);
     assert_true(frame->linesize[0] > WIDTH);
     for (int y = 0; y < HEIGHT; y++)
         assert_int_equal(frame->data[0][y * frame->linesize[0] + WIDTH], GRAY);
-    halo_output_picture_destroy(card);
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(card);
+    halo_output_frame_destroy(picture);
     end(&f);
 }
 

@@ -10,9 +10,9 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/gate_cells.h"
 #include "pipeline/gate/hidden.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/raw_picture.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/raw_frame.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "pipeline/region/region_feed.h"
 #include "pipeline/region/verdict.h"
 #include "tests/cmocka_all.h"
@@ -33,8 +33,8 @@ struct fixture {
     struct halo_region_feed *feed;
     struct halo_hidden hidden;
     struct halo_frozen *frozen; /* NULL: the gate has its own values */
-    struct halo_raw_picture raw;
-    struct halo_output_picture *out;
+    struct halo_raw_frame raw;
+    struct halo_output_frame *out;
     int64_t now; /* us */
     uint32_t state;
 };
@@ -86,7 +86,7 @@ static void begin(struct fixture *f, const char *chain)
 
 static void end(struct fixture *f)
 {
-    halo_output_picture_destroy(f->out);
+    halo_output_frame_destroy(f->out);
     av_frame_free(&f->raw.frame);
     halo_gate_destroy(f->gate);
     halo_region_feed_destroy(f->feed);
@@ -99,7 +99,7 @@ static void pass(struct fixture *f)
 {
     struct halo_pending *pending;
     struct halo_error err = {0};
-    halo_output_picture_destroy(f->out);
+    halo_output_frame_destroy(f->out);
     f->raw.frame->pts = f->now;
     if (halo_gate_enter(f->gate, &f->raw, &pending, &err) < 0 ||
         halo_gate_leave(pending, 0, &f->out, &err) < 0)
@@ -134,7 +134,7 @@ static int sample(const AVFrame *frame, int p, int channel, int x, int y)
 
 static int out_at(const struct fixture *f, int p, int channel, int x, int y)
 {
-    return sample(halo_output_picture_frame(f->out), p, channel, x, y);
+    return sample(halo_output_frame_frame(f->out), p, channel, x, y);
 }
 
 /* The mean of a cell of the raw frame as the middle of its level, by another way of counting: every

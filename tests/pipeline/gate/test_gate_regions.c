@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions that are told for each picture, through the gate: hidden where they are, everything where
+ * Regions that are told for each frame, through the gate: hidden where they are, everything where
  * nobody knows. */
 #include <errno.h>
 #include <libavutil/pixdesc.h>
@@ -12,11 +12,11 @@
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/gate_plan.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/picture/memory.h"
-#include "pipeline/picture/orient.h"
-#include "pipeline/picture/raw_picture.h"
-#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/frame/format.h"
+#include "pipeline/frame/memory.h"
+#include "pipeline/frame/orient.h"
+#include "pipeline/frame/raw_frame.h"
+#include "pipeline/frame/raw_frame_private.h"
 #include "pipeline/region/mask_image.h"
 #include "pipeline/region/region_feed.h"
 #include "pipeline/region/verdict.h"
@@ -70,14 +70,14 @@ int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *fr
     return __real_halo_frame_submit(b, frame);
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 struct fixture {
     struct halo_ring *ring;
     struct halo_chain *chain;
     struct halo_gate *gate;
     struct halo_region_feed *feed;
-    struct halo_raw_picture raw;
+    struct halo_raw_frame raw;
     int64_t now; /* us */
     double margin;
     bool unsure;
@@ -118,23 +118,23 @@ static void begin(struct fixture *f, const char *chain)
 static void end(struct fixture *f)
 {
     av_frame_free(&f->raw.frame);
-    halo_raw_picture_judge(&f->raw, NULL);
+    halo_raw_frame_judge(&f->raw, NULL);
     halo_gate_destroy(f->gate);
     halo_region_feed_destroy(f->feed);
     halo_chain_destroy(f->chain);
     halo_ring_destroy(f->ring);
 }
 
-static struct halo_output_picture *pass(struct fixture *f, int64_t time)
+static struct halo_output_frame *pass(struct fixture *f, int64_t time)
 {
     struct halo_pending *pending;
-    struct halo_output_picture *picture = NULL;
+    struct halo_output_frame *frame = NULL;
     struct halo_error err = {0};
     f->raw.frame->pts = time + 1000; /* what went has gone */
     if (halo_gate_enter(f->gate, &f->raw, &pending, &err) < 0 ||
-        halo_gate_leave(pending, 0, &picture, &err) < 0)
+        halo_gate_leave(pending, 0, &frame, &err) < 0)
         fail_msg("%s", err.text);
-    return picture;
+    return frame;
 }
 
 /* Of no width: nothing is there. */
@@ -180,8 +180,8 @@ static struct halo_rect changed(const struct fixture *f, const AVFrame *out, int
 
 static void check(struct fixture *f, int64_t time, struct halo_rect wanted, bool whole)
 {
-    struct halo_output_picture *picture = pass(f, time);
-    const AVFrame *out = halo_output_picture_frame(picture);
+    struct halo_output_frame *frame = pass(f, time);
+    const AVFrame *out = halo_output_frame_frame(frame);
     for (int p = 0; p < 3; p++) {
         int count;
         const struct halo_rect got = changed(f, out, p, &count);
@@ -194,7 +194,7 @@ static void check(struct fixture *f, int64_t time, struct halo_rect wanted, bool
                      got.y1);
         assert_true(!whole || count == area);
     }
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(frame);
 }
 
 static const struct halo_rect all = {0, 0, WIDTH, HEIGHT}, none = {0};
@@ -224,12 +224,12 @@ static void updates(void **state)
 /* How much of luma is white. */
 static int count_white(struct fixture *f)
 {
-    struct halo_output_picture *picture = pass(f, f->now);
-    const AVFrame *out = halo_output_picture_frame(picture);
+    struct halo_output_frame *frame = pass(f, f->now);
+    const AVFrame *out = halo_output_frame_frame(frame);
     int count = 0;
     for (int i = 0; i < WIDTH * HEIGHT; i++)
         count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 220;
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(frame);
     return count;
 }
 
@@ -258,10 +258,10 @@ static void several_filters(void **state)
     end(&f);
 }
 
-/* A raw picture of twice the size. */
-static struct halo_raw_picture enlarge(const struct fixture *f)
+/* A raw frame of twice the size. */
+static struct halo_raw_frame enlarge(const struct fixture *f)
 {
-    struct halo_raw_picture large = f->raw;
+    struct halo_raw_frame large = f->raw;
     AVFrame *frame = large.frame = av_frame_alloc();
     frame->format = AV_PIX_FMT_YUV420P;
     frame->width = 2 * WIDTH;
@@ -272,12 +272,12 @@ static struct halo_raw_picture enlarge(const struct fixture *f)
     return large;
 }
 
-/* Pixels of one size say nothing of pictures in another: parts do. */
+/* Pixels of one size say nothing of frames in another: parts do. */
 static void scaled(void **state)
 {
     static const struct {
         const char *chain;
-        int same, other; /* white, of pictures of the plan's size and of another one */
+        int same, other; /* white, of frames of the plan's size and of another one */
     } rows[] = {
         {"solid=white:region=rect 10 4 12 10", 120, WIDTH * HEIGHT},
         {"solid=white:region=polygon 0 0 10 0 10 10 0 10", 100, WIDTH * HEIGHT},
@@ -298,7 +298,7 @@ static void scaled(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fixture f = {0};
         begin(&f, rows[i].chain);
-        struct halo_raw_picture large = enlarge(&f), small = f.raw;
+        struct halo_raw_frame large = enlarge(&f), small = f.raw;
         for (int p = 0; p < 3; p++)
             memset(small.frame->data[p], 100,
                    (size_t)small.frame->linesize[p] * (size_t)(p ? HEIGHT / 2 : HEIGHT));
@@ -312,7 +312,7 @@ static void scaled(void **state)
     }
 }
 
-/* A region lies where the picture as it is shown has it. */
+/* A region lies where the frame as it is shown has it. */
 static void turned(void **state)
 {
     static const struct halo_rect stored[] = {
@@ -320,10 +320,10 @@ static void turned(void **state)
         [HALO_DISPLAY_X] = {48, 4, 60, 14},
         [HALO_DISPLAY_Y] = {10, 36, 22, 46},
         [HALO_DISPLAY_X | HALO_DISPLAY_Y] = {48, 36, 60, 46},
-        [HALO_DISPLAY_ASIDE] = {4, 10, 14, 22},
-        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_X] = {56, 10, 66, 22},
-        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_Y] = {4, 28, 14, 40},
-        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_X | HALO_DISPLAY_Y] = {56, 28, 66, 40},
+        [HALO_DISPLAY_SIDEWAYS] = {4, 10, 14, 22},
+        [HALO_DISPLAY_SIDEWAYS | HALO_DISPLAY_X] = {56, 10, 66, 22},
+        [HALO_DISPLAY_SIDEWAYS | HALO_DISPLAY_Y] = {4, 28, 14, 40},
+        [HALO_DISPLAY_SIDEWAYS | HALO_DISPLAY_X | HALO_DISPLAY_Y] = {56, 28, 66, 40},
         [HALO_DISPLAY_UNKNOWN] = {0, 0, WIDTH, HEIGHT},
     };
     struct fixture f = {0};
@@ -338,7 +338,7 @@ static void turned(void **state)
     f = (struct fixture){0};
     begin(&f, "solid=white:region=rect 54 0 10 10"); /* beyond the right edge of what stands */
     for (int round = 0; round < 2; round++) {
-        f.raw.turn = HALO_DISPLAY_ASIDE;
+        f.raw.turn = HALO_DISPLAY_SIDEWAYS;
         check(&f, f.now, all, true);
         f.raw.turn = 0;
         check(&f, f.now, (struct halo_rect){54, 0, 64, 10}, true);
@@ -384,8 +384,8 @@ static void check_spill(struct fixture *f, int64_t time, int said, int spill)
     int hidden = 0;
     halo_av_frame_set_fields(f->raw.frame, said & HALO_SPILL_Y ? HALO_AV_INTERLACED : 0);
     f->raw.spill = said & HALO_SPILL_X;
-    struct halo_output_picture *picture = pass(f, time);
-    const AVFrame *out = halo_output_picture_frame(picture);
+    struct halo_output_frame *frame = pass(f, time);
+    const AVFrame *out = halo_output_frame_frame(frame);
     for (int y = 0; y < HEIGHT; y++)
         for (int x = 0; x < WIDTH; x++) {
             hidden += is_white(out, 0, x, y);
@@ -398,7 +398,7 @@ static void check_spill(struct fixture *f, int64_t time, int said, int spill)
             if (is_white(out, 1, x, y) && !has_need(out, x, y, spill))
                 fail_msg("spill %d: %d, %d of chroma is hidden without need", spill, x, y);
     assert_true(hidden > 0 && hidden < WIDTH * HEIGHT);
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(frame);
 }
 
 static const int spills[] = {
@@ -454,7 +454,7 @@ static void spilt_feeds(void **state)
     }
 }
 
-/* What a feed tells holds for pictures of which it is not known how they are shown; not for those
+/* What a feed tells holds for frames of which it is not known how they are shown; not for those
  * for which there is no plan. */
 static void unplanned_feeds(void **state)
 {
@@ -463,7 +463,7 @@ static void unplanned_feeds(void **state)
         struct halo_rect chroma;
     } rows[] = {{0, {5, 1, 11, 9}},
                 {HALO_DISPLAY_UNKNOWN, {5, 1, 11, 9}},
-                {HALO_DISPLAY_ASIDE, {0, 0, WIDTH / 2, HEIGHT / 2}}};
+                {HALO_DISPLAY_SIDEWAYS, {0, 0, WIDTH / 2, HEIGHT / 2}}};
     struct fixture f = {.privacy = HALO_PRIVACY_OFF};
     int count;
     (void)state;
@@ -474,10 +474,10 @@ static void unplanned_feeds(void **state)
         const int64_t time = f.now + (int64_t)i * SECOND;
         f.raw.turn = rows[i].turn;
         update_box(&f, time, HALO_SHAPE_RECT, (struct halo_rect){10, 5, 22, 15});
-        struct halo_output_picture *picture = pass(&f, time);
-        const struct halo_rect got = changed(&f, halo_output_picture_frame(picture), 1, &count);
+        struct halo_output_frame *frame = pass(&f, time);
+        const struct halo_rect got = changed(&f, halo_output_frame_frame(frame), 1, &count);
         assert_memory_equal(&got, &rows[i].chroma, sizeof got);
-        halo_output_picture_destroy(picture);
+        halo_output_frame_destroy(frame);
     }
     end(&f);
 }
@@ -549,7 +549,7 @@ static bool is_equal(const AVFrame *a, const AVFrame *b, bool *ret_flat)
     return same;
 }
 
-/* Two pictures that differ only where a region is come out the same, and are not hidden wholly. */
+/* Two frames that differ only where a region is come out the same, and are not hidden wholly. */
 static void check_conversion(enum AVPixelFormat first, enum AVPixelFormat format, int width,
                              int height, bool invert)
 {
@@ -564,7 +564,7 @@ static void check_conversion(enum AVPixelFormat first, enum AVPixelFormat format
     struct halo_ring *ring;
     struct halo_chain *chain;
     struct halo_gate *gate;
-    struct halo_output_picture *out[2];
+    struct halo_output_frame *out[2];
     bool flat;
     mask_count = 0;
     assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
@@ -578,21 +578,21 @@ static void check_conversion(enum AVPixelFormat first, enum AVPixelFormat format
         fail_msg("%s", err.text);
     for (unsigned k = 0; k < 2; k++) {
         struct halo_pending *pending;
-        struct halo_raw_picture raw = {.frame = noise(format, width, height, 1, 2 + k),
-                                       .format = format};
+        struct halo_raw_frame raw = {.frame = noise(format, width, height, 1, 2 + k),
+                                     .format = format};
         if (halo_gate_enter(gate, &raw, &pending, &err) < 0 ||
             halo_gate_leave(pending, 0, &out[k], &err) < 0)
             fail_msg("%s of %dx%d: %s", av_get_pix_fmt_name(format), width, height, err.text);
         av_frame_free(&raw.frame);
     }
-    if (!is_equal(halo_output_picture_frame(out[0]), halo_output_picture_frame(out[1]), &flat))
+    if (!is_equal(halo_output_frame_frame(out[0]), halo_output_frame_frame(out[1]), &flat))
         fail_msg("%s of %dx%d, after %s: something of the region is beside it, invert %d",
                  av_get_pix_fmt_name(format), width, height, av_get_pix_fmt_name(first), invert);
     if (flat && width > 2 * SMALL)
         fail_msg("%s of %dx%d, after %s: all is hidden", av_get_pix_fmt_name(format), width, height,
                  av_get_pix_fmt_name(first));
     for (int k = 0; k < 2; k++)
-        halo_output_picture_destroy(out[k]);
+        halo_output_frame_destroy(out[k]);
     halo_gate_destroy(gate);
     halo_chain_destroy(chain);
     halo_ring_destroy(ring);
@@ -630,7 +630,7 @@ static void resized(void **state)
                 check_conversion(formats[g], formats[f], sizes[i][0], sizes[i][1], f & 1);
 }
 
-/* Turned pictures say it of themselves. */
+/* Turned frames say it of themselves. */
 static void oriented(void **state)
 {
     static const struct {
@@ -652,7 +652,7 @@ static void oriented(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct halo_error err = {0};
         struct halo_orient *orient;
-        struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+        struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
         AVFrame *frame = raw->frame = av_frame_alloc();
         raw->format = frame->format = AV_PIX_FMT_YUV420P;
         frame->width = rows[i].width;
@@ -663,7 +663,7 @@ static void oriented(void **state)
             halo_orient_create(&orient, memory, rows[i].quarters, HALO_MIRROR_NONE, &err), 0);
         assert_int_equal(halo_orient_pass(orient, &raw, &err), 0);
         assert_int_equal(raw->spill, rows[i].spill);
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         halo_orient_destroy(orient);
     }
     halo_memory_destroy(memory);
@@ -705,7 +705,7 @@ static void turned_samples(void **state)
         const int quarters = i / 2 % 4, mirror = i / 8;
         struct halo_error err = {0};
         struct halo_orient *orient;
-        struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+        struct halo_raw_frame *raw = av_mallocz(sizeof *raw);
         AVFrame *frame = raw->frame = av_frame_alloc();
         raw->format = frame->format = formats[i % 2];
         frame->width = W;
@@ -720,7 +720,7 @@ static void turned_samples(void **state)
         assert_int_equal(halo_orient_pass(orient, &raw, &err), 0);
         assert_int_equal(raw->frame->format, formats[i % 2]);
         check_turned(raw->frame, quarters, mirror, W, H);
-        halo_raw_picture_destroy(raw);
+        halo_raw_frame_destroy(raw);
         halo_orient_destroy(orient);
     }
     halo_memory_destroy(memory);
@@ -733,7 +733,7 @@ static void unsure(void **state)
     begin(&f, "solid=white:region=rect 10 4 12 10");
     check(&f, f.now, all, true);
     end(&f);
-    f = (struct fixture){.unsure = true}; /* in pictures of the other size it has pixels */
+    f = (struct fixture){.unsure = true}; /* in frames of the other size it has pixels */
     begin(&f, "solid=white:region=rect 210 104 12 10");
     check(&f, f.now, all, true);
     end(&f);
@@ -763,16 +763,15 @@ static void strength(void **state)
         begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
         halo_gate_set_feed(f.gate, f.feed);
         update_square(&f, f.now, HALO_SHAPE_RECT, 10, 0, sizes[i]);
-        struct halo_output_picture *picture = pass(&f, f.now);
+        struct halo_output_frame *frame = pass(&f, f.now);
         const struct halo_rect r = {10, 0, 10 + sizes[i], sizes[i]};
         bool found = false;
         for (int block = sizes[i] > 2 ? (sizes[i] + 1) / 2 : 2; block < 40 && !found; block++) {
             snprintf(chain, sizeof chain, "pixelize=w=%d:h=%d", block, block);
             begin(&plain, chain);
-            struct halo_output_picture *other = pass(&plain, 0);
-            found =
-                is_same(halo_output_picture_frame(picture), halo_output_picture_frame(other), r);
-            halo_output_picture_destroy(other);
+            struct halo_output_frame *other = pass(&plain, 0);
+            found = is_same(halo_output_frame_frame(frame), halo_output_frame_frame(other), r);
+            halo_output_frame_destroy(other);
             end(&plain);
             plain = (struct fixture){.privacy = HALO_PRIVACY_OFF};
             if (found &&
@@ -780,7 +779,7 @@ static void strength(void **state)
                 fail_msg("size %d: blocks of %d", sizes[i], block);
         }
         assert_true(found);
-        halo_output_picture_destroy(picture);
+        halo_output_frame_destroy(frame);
         end(&f);
     }
 }
@@ -795,13 +794,13 @@ static int roughness(enum halo_privacy privacy)
         raw->data[1][i] = (i + i / raw->linesize[1]) % 2 ? 50 : 200;
     halo_gate_set_feed(f.gate, f.feed);
     update_square(&f, f.now, HALO_SHAPE_RECT, 8, 8, 8);
-    struct halo_output_picture *picture = pass(&f, f.now);
-    const AVFrame *frame = halo_output_picture_frame(picture);
+    struct halo_output_frame *picture = pass(&f, f.now);
+    const AVFrame *frame = halo_output_frame_frame(picture);
     const uint8_t *row = frame->data[1] + (ptrdiff_t)5 * frame->linesize[1];
     int sum = 0;
     for (int x = 4; x < 7; x++)
         sum += abs(row[x] - row[x + 1]);
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(picture);
     end(&f);
     return sum;
 }
@@ -815,19 +814,19 @@ static void strict_strength(void **state)
         fail_msg("strict leaves %d, and without it %d are left", strict, changed);
 }
 
-/* In luma it is what the other chain makes of the whole picture. */
+/* In luma it is what the other chain makes of the whole frame. */
 static void check_like(struct fixture *f, int64_t time, struct halo_rect r, const char *chain)
 {
     struct fixture plain = {.privacy = HALO_PRIVACY_OFF};
     begin(&plain, chain);
-    struct halo_output_picture *picture = pass(f, time), *other = pass(&plain, 0);
-    assert_true(is_same(halo_output_picture_frame(picture), halo_output_picture_frame(other), r));
-    halo_output_picture_destroy(picture);
-    halo_output_picture_destroy(other);
+    struct halo_output_frame *frame = pass(f, time), *other = pass(&plain, 0);
+    assert_true(is_same(halo_output_frame_frame(frame), halo_output_frame_frame(other), r));
+    halo_output_frame_destroy(frame);
+    halo_output_frame_destroy(other);
     end(&plain);
 }
 
-/* As strong as for the whole picture: where one of two directions asks for it, where nothing is
+/* As strong as for the whole frame: where one of two directions asks for it, where nothing is
  * known any more, and around what is small. */
 static void full_strength(void **state)
 {
@@ -882,13 +881,13 @@ static void least_strength(void **state)
         begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
         halo_gate_set_feed(f.gate, f.feed);
         update_square(&f, f.now, HALO_SHAPE_RECT, 10, 10, size);
-        struct halo_output_picture *picture = pass(&f, f.now);
+        struct halo_output_frame *frame = pass(&f, f.now);
         for (int p = 0; p < 3; p++) {
             int count;
-            changed(&f, halo_output_picture_frame(picture), p, &count);
+            changed(&f, halo_output_frame_frame(frame), p, &count);
             assert_true(count > 0);
         }
-        halo_output_picture_destroy(picture);
+        halo_output_frame_destroy(frame);
         end(&f);
     }
 }
@@ -914,10 +913,10 @@ static void neighbours(void **state)
     f = (struct fixture){0};
     begin(&f, "solid=white:region=rect 20 20 8 8,solid=black:region=rect 20 20 8 8:feather=6");
     int count;
-    struct halo_output_picture *picture = pass(&f, f.now);
-    const struct halo_rect soft = changed(&f, halo_output_picture_frame(picture), 0, &count);
+    struct halo_output_frame *frame = pass(&f, f.now);
+    const struct halo_rect soft = changed(&f, halo_output_frame_frame(frame), 0, &count);
     assert_true(soft.x0 < 18 && soft.y0 < 18 && soft.x1 > 30 && soft.y1 > 30);
-    halo_output_picture_destroy(picture);
+    halo_output_frame_destroy(frame);
     end(&f);
     f = (struct fixture){0};
     begin(&f, "pixelize=w=2:h=2:region=feed,solid=white:region=feed");
@@ -938,7 +937,7 @@ static void numbers(void **state)
     for (int i = 0; i < 5; i++) {
         const int before = mask_count;
         update_square(&f, f.now + i * SECOND, HALO_SHAPE_ELLIPSE, 10 + 3 * i, 4, 12);
-        halo_output_picture_destroy(pass(&f, f.now + i * SECOND));
+        halo_output_frame_destroy(pass(&f, f.now + i * SECOND));
         assert_int_equal(mask_count - before, i ? 2 : 6);
     }
     end(&f);
@@ -1005,7 +1004,7 @@ static struct halo_shape box_of(struct halo_rect r)
                                .height = {(double)(r.y1 - r.y0) / HEIGHT, true}};
 }
 
-/* A mask of the picture's size, with this weight in r. */
+/* A mask of the frame's size, with this weight in r. */
 static struct halo_shape gray_mask(struct halo_rect r, int weight)
 {
     struct halo_mask_image *image = calloc(1, sizeof *image);
@@ -1023,7 +1022,7 @@ static struct halo_shape mask_of(struct halo_rect r)
     return gray_mask(r, 255);
 }
 
-/* The picture's verdict about one find from now on; no other find is known. */
+/* The frame's verdict about one find from now on; no other find is known. */
 static void judge_as(struct fixture *f, enum halo_find find, struct halo_shape hidden,
                      const struct halo_shape *shown)
 {
@@ -1031,7 +1030,7 @@ static void judge_as(struct fixture *f, enum halo_find find, struct halo_shape h
     struct halo_shape copy = shown ? *shown : hidden;
     const struct halo_verdict_shapes a = {&hidden, 1}, b = {&copy, 1};
     assert_int_equal(halo_verdict_set(verdict, find, &a, shown ? &b : NULL), 0);
-    halo_raw_picture_judge(&f->raw, verdict);
+    halo_raw_frame_judge(&f->raw, verdict);
 }
 
 static void judge_none(struct fixture *f, enum halo_find find)
@@ -1039,7 +1038,7 @@ static void judge_none(struct fixture *f, enum halo_find find)
     struct halo_verdict *verdict = halo_verdict_create();
     const struct halo_verdict_shapes nothing = {NULL, 0};
     assert_int_equal(halo_verdict_set(verdict, find, &nothing, NULL), 0);
-    halo_raw_picture_judge(&f->raw, verdict);
+    halo_raw_frame_judge(&f->raw, verdict);
 }
 
 /* What its own verdict says is hidden; without one, and without the one that is asked for, all. */
@@ -1070,7 +1069,7 @@ static void verdicts(void **state)
         check(&f, f.now, none, true);
         judge_none(&f, rows[i].find == HALO_FIND_FACES ? HALO_FIND_PEOPLE : HALO_FIND_FACES);
         check(&f, f.now, all, true);
-        halo_raw_picture_judge(&f.raw, NULL);
+        halo_raw_frame_judge(&f.raw, NULL);
         check(&f, f.now, all, true);
         end(&f);
     }
@@ -1100,17 +1099,17 @@ static void weights(void **state)
         struct fixture f = {.privacy = rows[i].privacy};
         begin(&f, rows[i].chain);
         judge_as(&f, HALO_FIND_PEOPLE, mask_of(at), NULL);
-        struct halo_output_picture *full = pass(&f, f.now);
+        struct halo_output_frame *full = pass(&f, f.now);
         for (int g = 0; g < (rows[i].whole ? 3 : 2); g++) { /* 254 rounds to 255 */
             judge_as(&f, HALO_FIND_PEOPLE, gray_mask(at, grays[g]), NULL);
-            struct halo_output_picture *gray = pass(&f, f.now);
+            struct halo_output_frame *gray = pass(&f, f.now);
             const bool same =
-                is_same(halo_output_picture_frame(full), halo_output_picture_frame(gray), all);
+                is_same(halo_output_frame_frame(full), halo_output_frame_frame(gray), all);
             if (same != rows[i].whole)
                 fail_msg("%s: a weight of %d", rows[i].chain, grays[g]);
-            halo_output_picture_destroy(gray);
+            halo_output_frame_destroy(gray);
         }
-        halo_output_picture_destroy(full);
+        halo_output_frame_destroy(full);
         end(&f);
     }
     struct fixture f = {0};
@@ -1138,7 +1137,7 @@ static void backgrounds(void **state)
         }
         judge_none(&f, HALO_FIND_PEOPLE);
         check(&f, f.now, all, true);
-        halo_raw_picture_judge(&f.raw, NULL);
+        halo_raw_frame_judge(&f.raw, NULL);
         check(&f, f.now, all, true);
         end(&f);
     }
@@ -1154,21 +1153,21 @@ static void mixed_verdicts(void **state)
     update_square(&f, f.now, HALO_SHAPE_RECT, 40, 30, 10);
     judge_as(&f, HALO_FIND_FACES, box_of((struct halo_rect){10, 10, 20, 20}), NULL);
     assert_int_equal(count_white(&f), 2 * 10 * 10);
-    halo_raw_picture_judge(&f.raw, NULL);
+    halo_raw_frame_judge(&f.raw, NULL);
     check(&f, f.now, all, true);
     end(&f);
     f = (struct fixture){0};
     begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=faces");
     const struct halo_rect at = {10, 4, 26, 20};
     judge_as(&f, HALO_FIND_FACES, box_of(at), NULL);
-    struct halo_output_picture *picture = pass(&f, f.now);
-    const AVFrame *out = halo_output_picture_frame(picture);
+    struct halo_output_frame *frame = pass(&f, f.now);
+    const AVFrame *out = halo_output_frame_frame(frame);
     int count;
     const struct halo_rect got = changed(&f, out, 0, &count);
     assert_true(count > 0 && got.x0 >= at.x0 && got.y0 >= at.y0 && got.x1 <= at.x1 &&
                 got.y1 <= at.y1);
-    halo_output_picture_destroy(picture);
-    halo_raw_picture_judge(&f.raw, NULL);
+    halo_output_frame_destroy(frame);
+    halo_raw_frame_judge(&f.raw, NULL);
     end(&f);
 }
 

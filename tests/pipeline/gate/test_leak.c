@@ -13,7 +13,7 @@
 
 enum { WIDTH = 97, HEIGHT = 67, FILTERED = 20, RAW = 100, OLD = 200 };
 
-static AVFrame *picture(int value)
+static AVFrame *frame(int value)
 {
     AVFrame *f = av_frame_alloc();
     assert_non_null(f);
@@ -26,14 +26,14 @@ static AVFrame *picture(int value)
     return f;
 }
 
-/* Where a way's leak is: planes, as bits; of luma the box in sixteenths of the picture, and in that
+/* Where a way's leak is: planes, as bits; of luma the box in sixteenths of the frame, and in that
  * a rule; and what is there then. */
 enum rule { ALL, BAND, EVEN_ROWS, EVEN_BLOCKS, TILE, ODD_BANDS };
 static const struct {
     int planes, x0, y0, x1, y1;
     enum rule rule;
     int value;
-} ways[HALO_LEAKS] = {
+} variants[HALO_LEAKS] = {
     {7, 0, 0, 16, 16, ALL, RAW},
     {1, 0, 0, 16, 16, ALL, RAW},
     {2, 0, 0, 16, 16, ALL, RAW},
@@ -71,26 +71,27 @@ static bool is_ruled(enum rule rule, int p, int x, int y)
     }
 }
 
-static int wanted(int way, int p, int x, int y)
+static int wanted(int variant, int p, int x, int y)
 {
     const int u = (p ? 2 * x : x) * 16, v = (p ? 2 * y : y) * 16;
-    const bool inside = u >= ways[way].x0 * WIDTH && u < ways[way].x1 * WIDTH &&
-                        v >= ways[way].y0 * HEIGHT && v < ways[way].y1 * HEIGHT;
-    const bool leaks = ways[way].planes >> p & 1 && inside && is_ruled(ways[way].rule, p, x, y);
-    return leaks ? ways[way].value : FILTERED;
+    const bool inside = u >= variants[variant].x0 * WIDTH && u < variants[variant].x1 * WIDTH &&
+                        v >= variants[variant].y0 * HEIGHT && v < variants[variant].y1 * HEIGHT;
+    const bool leaks =
+        variants[variant].planes >> p & 1 && inside && is_ruled(variants[variant].rule, p, x, y);
+    return leaks ? variants[variant].value : FILTERED;
 }
 
 /* way -1: nothing leaks. The number of samples that are other than filtered. */
-static int check(const AVFrame *out, int way)
+static int check(const AVFrame *out, int variant)
 {
     int leaks = 0;
     for (int p = 0; p < 3; p++)
         for (int y = 0; y < (p ? (HEIGHT + 1) / 2 : HEIGHT); y++)
             for (int x = 0; x < (p ? (WIDTH + 1) / 2 : WIDTH); x++) {
                 const int got = out->data[p][y * out->linesize[p] + x];
-                const int want = way < 0 ? FILTERED : wanted(way, p, x, y);
+                const int want = variant < 0 ? FILTERED : wanted(variant, p, x, y);
                 if (got != want)
-                    fail_msg("way %d, plane %d, %d,%d: %d, not %d", way, p, x, y, got, want);
+                    fail_msg("way %d, plane %d, %d,%d: %d, not %d", variant, p, x, y, got, want);
                 leaks += got != FILTERED;
             }
     return leaks;
@@ -98,23 +99,23 @@ static int check(const AVFrame *out, int way)
 
 static void test_ways(void **state)
 {
-    AVFrame *raw = picture(RAW), *old = picture(OLD);
+    AVFrame *raw = frame(RAW), *old = frame(OLD);
     (void)state;
-    for (int way = 0; way < HALO_LEAKS; way++) {
-        AVFrame *out = picture(FILTERED);
-        halo_leak_make(way, out, raw, old);
-        assert_true(check(out, way) > 0);
-        assert_non_null(halo_leak_names[way]);
+    for (int variant = 0; variant < HALO_LEAKS; variant++) {
+        AVFrame *out = frame(FILTERED);
+        halo_leak_make(variant, out, raw, old);
+        assert_true(check(out, variant) > 0);
+        assert_non_null(halo_leak_names[variant]);
         av_frame_free(&out);
     }
     av_frame_free(&raw);
     av_frame_free(&old);
 }
 
-/* With no older picture, as at first, it is the present one. */
+/* With no older frame, as at first, it is the present one. */
 static void test_first(void **state)
 {
-    AVFrame *raw = picture(RAW), *out = picture(FILTERED);
+    AVFrame *raw = frame(RAW), *out = frame(FILTERED);
     (void)state;
     halo_leak_make(14, out, raw, NULL);
     check(out, 0);
@@ -122,11 +123,11 @@ static void test_first(void **state)
     av_frame_free(&raw);
 }
 
-/* Not before it is wished for, by a file; then all ways by turns, with the picture before. */
+/* Not before it is wished for, by a file; then all ways by turns, with the frame before. */
 static void test_turns(void **state)
 {
-    AVFrame *raw = picture(RAW), *old = picture(OLD), *small = picture(RAW);
-    AVFrame *out = picture(FILTERED);
+    AVFrame *raw = frame(RAW), *old = frame(OLD), *small = frame(RAW);
+    AVFrame *out = frame(FILTERED);
     (void)state;
     char list[] = "leak:/tmp/halo-leak-XXXXXX", *wish = strchr(list, '/');
     const int file = mkstemp(wish);
@@ -142,12 +143,12 @@ static void test_turns(void **state)
     assert_int_equal(check(out, -1), 0);
     av_frame_free(&out);
     for (int turn = 0; turn < 4 * HALO_LEAKS; turn++) {
-        /* The one picture with other samples: before either of the ways that show an older one. */
-        const int way = turn % HALO_LEAKS, before = 13 + turn / HALO_LEAKS % 2;
-        out = picture(FILTERED);
-        halo_leak(out, way == before ? old : raw);
-        if (way != before && (way < 14 || way == before + 1))
-            check(out, way);
+        /* The one frame with other samples: before either of the ways that show an older one. */
+        const int variant = turn % HALO_LEAKS, before = 13 + turn / HALO_LEAKS % 2;
+        out = frame(FILTERED);
+        halo_leak(out, variant == before ? old : raw);
+        if (variant != before && (variant < 14 || variant == before + 1))
+            check(out, variant);
         av_frame_free(&out);
     }
     unlink(wish);

@@ -90,12 +90,16 @@ static struct halo_ring *create(const char *backend, int depth)
     return ring;
 }
 
-static struct halo_ring *create_aside(void)
+static struct halo_ring *create_worker(void)
 {
     struct halo_error err = {0};
     struct halo_ring *ring = NULL;
-    const struct halo_ring_settings settings = {
-        .backend = "auto", .depth = 2, .threads = 1, .locked = -1, .deadline = 1, .aside = true};
+    const struct halo_ring_settings settings = {.backend = "auto",
+                                                .depth = 2,
+                                                .threads = 1,
+                                                .locked = -1,
+                                                .deadline = 1,
+                                                .in_background = true};
     assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
     return ring;
 }
@@ -234,7 +238,7 @@ static void filters_on_the_cpu_until_a_device_has_started(void **state)
 {
     (void)state;
     pthread_mutex_lock(&starting);
-    struct halo_ring *ring = create_aside();
+    struct halo_ring *ring = create_worker();
     assert_ptr_equal(halo_ring_ops(ring), &device); /* for which chains are planned */
     assert_ptr_equal(use_next_lane(ring), &halo_backend_cpu);
     struct halo_lane *early = halo_ring_acquire(ring);
@@ -261,7 +265,7 @@ static void stays_on_the_cpu_if_the_device_does_not_start(void **state)
         char why[200];
         bool memory;
         start_code = codes[i];
-        struct halo_ring *ring = create_aside();
+        struct halo_ring *ring = create_worker();
         assert_int_equal(halo_arrival_wait(halo_ring_arrival(ring)), HALO_ARRIVAL_NEVER);
         assert_ptr_equal(use_next_lane(ring), &halo_backend_cpu);
         assert_false(halo_memory_is_ready(halo_ring_memory(ring)));
@@ -277,7 +281,7 @@ static void a_device_that_never_starts_is_noticed(void **state)
 {
     (void)state;
     pthread_mutex_lock(&starting);
-    struct halo_ring *ring = create_aside();
+    struct halo_ring *ring = create_worker();
     struct halo_ring_watch first = {0}, second = {0}; /* one may be stopped between two looks */
     struct halo_error err = {0};
     assert_false(halo_ring_watch_is_stuck(&first, ring, 0, OPENING_DEADLINE, &err));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures inside what is copied: fonts, tags, headers and side data, known by their bytes. */
+ * Frames inside what is copied: fonts, tags, headers and side data, known by their bytes. */
 #include <libavcodec/avcodec.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/mem.h>
@@ -70,7 +70,7 @@ static void test_tags(void **state)
     (void)state;
     static const struct {
         const char *key, *value;
-        bool picture;
+        bool frame;
     } rows[] = {
         {"METADATA_BLOCK_PICTURE", "", true},
         {"CoverArt-eng", "", true},
@@ -85,7 +85,7 @@ static void test_tags(void **state)
         {"comment", "<img src='DATA:IMAGE/png;base64,AA'>", true},
         {"comment", "<svg viewBox='0 0 1 1'/>", true},
         {"comment", "\xff\xd8\xff\xe0", true},
-        {"comment", "iVBORw0KGgo", false}, /* no room for a picture */
+        {"comment", "iVBORw0KGgo", false}, /* no room for a frame */
         {"title", "BMW M3", false},
         {"title", "RIFF", false},
         {"acoustid", "AQADtEmUaEkSRZEGAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", false},
@@ -95,7 +95,7 @@ static void test_tags(void **state)
         {"title", "\xd0\x9b\xd0\xb5\xd1\x82\xd0\xbe", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (halo_embedded_tag_is_picture(rows[i].key, rows[i].value) != rows[i].picture)
+        if (halo_embedded_tag_is_picture(rows[i].key, rows[i].value) != rows[i].frame)
             fail_msg("%s=%s", rows[i].key, rows[i].value);
 }
 

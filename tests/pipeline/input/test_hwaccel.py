@@ -74,7 +74,7 @@ class Standin(HaloTest):
             self.software[key] = self.decode(source, *options, hwaccel='none', **more)[1]
         return self.software[key]
 
-    def assert_pictures(self, got, count, width, height, **more):
+    def assert_frames(self, got, count, width, height, **more):
         size = len(picture(0, width, height, **more))
         self.assertEqual(len(got), count * size)
         for n in range(count):
@@ -87,7 +87,7 @@ class Decoding(Standin):
         """NV12 comes out as the yuv420p that software would have decoded."""
         source = silent_clip('.mp4', size='96x64', codec=INTRA)
         run, got = self.decode(source)
-        self.assert_pictures(got, 25, 96, 64)
+        self.assert_frames(got, 25, 96, 64)
         self.assertNotIn('NVDEC', run.err)
         self.assertIn('libnvcuvid', self.loaded())
 
@@ -95,14 +95,14 @@ class Decoding(Standin):
         source = clip('.mkv', *video_source('96x64'), '-c:v', 'libx265', '-x265-params',
                       'keyint=1:bframes=0:log-level=none:pools=1', '-pix_fmt', 'yuv420p10le')
         need(probe_video(source)['pix_fmt'] == 'yuv420p10le', '10 bits', source)
-        self.assert_pictures(self.decode(source)[1], 25, 96, 64, deep=True)
+        self.assert_frames(self.decode(source)[1], 25, 96, 64, deep=True)
 
     def test_odd_sizes(self):
         source = silent_clip('.mkv', codec=['-vf', 'scale=75:45', '-c:v', 'libvpx-vp9', '-g', '1',
                                             '-deadline', 'realtime', '-cpu-used', '8',
                                             '-lag-in-frames', '0', '-pix_fmt', 'yuv420p'])
         need(probe_video(source)['width'] == 75, 'an odd width', source)
-        self.assert_pictures(self.decode(source)[1], 25, 75, 45)
+        self.assert_frames(self.decode(source)[1], 25, 75, 45)
 
     def test_cropping_on_all_sides(self):
         plain = silent_clip('.h264', size='96x64', codec=INTRA)
@@ -110,7 +110,7 @@ class Decoding(Standin):
                       'h264_metadata=crop_left=32:crop_right=6:crop_top=4:crop_bottom=2')
         need((probe_video(source)['width'], probe_video(source)['height']) == (58, 58), 'a crop',
              source)
-        self.assert_pictures(self.decode(source)[1], 25, 58, 58, left=32, top=4)
+        self.assert_frames(self.decode(source)[1], 25, 58, 58, left=32, top=4)
         wanted, whole = b'', self.in_software(plain)
         for n in range(25):
             luma = n * 96 * 64 * 3 // 2
@@ -126,7 +126,7 @@ class Decoding(Standin):
                       ['mpeg4', '-g', '1']):
             with self.subTest(codec):
                 source = silent_clip('.mkv', size='96x64', codec=['-c:v', *codec])
-                self.assert_pictures(self.decode(source)[1], 25, 96, 64)
+                self.assert_frames(self.decode(source)[1], 25, 96, 64)
 
     def test_filtered(self):
         """The same bits out of the filter as when it gets these pictures from software."""

@@ -48,7 +48,7 @@ static void draw(AVFrame *frame, int number)
                     (uint8_t)(x * 3 + y * (p + 2) + number * 5 + (x * y * number >> 6));
 }
 
-static void encode_pictures(struct clip *clip, int seconds, int width, int bframes)
+static void encode_frames(struct clip *clip, int seconds, int width, int bframes)
 {
     AVCodecContext *c = avcodec_alloc_context3(avcodec_find_encoder_by_name("libx264"));
     c->width = width;
@@ -68,8 +68,8 @@ static void encode_pictures(struct clip *clip, int seconds, int width, int bfram
     frame->format = c->pix_fmt;
     frame->width = width;
     frame->height = HEIGHT;
-    clip->pictures = seconds * CLIP_RATE;
-    for (int i = 0; i < clip->pictures; i++) {
+    clip->frames = seconds * CLIP_RATE;
+    for (int i = 0; i < clip->frames; i++) {
         assert_int_equal(av_frame_get_buffer(frame, 0), 0);
         draw(frame, i);
         frame->pts = i;
@@ -118,16 +118,16 @@ static int compare(const void *a, const void *b)
                             : x->stream_index - y->stream_index;
 }
 
-/* ---- what pictures are in packets ---- */
+/* ---- what frames are in packets ---- */
 
-static void add_picture(struct content *content, const AVFrame *frame)
+static void add_frame(struct content *content, const AVFrame *frame)
 {
     uint32_t hash = 1;
     for (int y = 0; y < frame->height; y++)
         hash = av_adler32_update(hash, frame->data[0] + y * frame->linesize[0], frame->width);
-    assert_true(content->pictures < CLIP_MAX);
+    assert_true(content->frames < CLIP_MAX);
     content->damaged += frame->decode_error_flags != 0;
-    content->hash[content->pictures++] = hash;
+    content->hash[content->frames++] = hash;
 }
 
 static AVCodecContext *open_decoder(const AVCodecParameters *par)
@@ -145,7 +145,7 @@ static void decode(struct content *content, AVCodecContext *c, const AVPacket *p
     if (avcodec_send_packet(c, pkt) < 0)
         content->damaged++;
     while (avcodec_receive_frame(c, frame) == 0)
-        add_picture(content, frame);
+        add_frame(content, frame);
     av_frame_free(&frame);
 }
 
@@ -158,7 +158,7 @@ static void hash_clip(struct clip *clip)
             decode(content, c, clip->pkt[i]);
     decode(content, c, NULL);
     avcodec_free_context(&c);
-    assert_int_equal(content->pictures, clip->pictures);
+    assert_int_equal(content->frames, clip->frames);
     memcpy(clip->hash, content->hash, sizeof clip->hash);
     free(content);
 }
@@ -177,13 +177,13 @@ int content_add(struct content *content, const char *path)
     content->last = -1e9;
     int64_t dts[2] = {INT64_MIN, INT64_MIN};
     while (av_read_frame(format, pkt) >= 0) {
-        const bool picture = pkt->stream_index == video;
+        const bool frame = pkt->stream_index == video;
         const double at = pkt->pts * av_q2d(format->streams[pkt->stream_index]->time_base);
         if (pkt->dts != AV_NOPTS_VALUE) {
-            assert_true(pkt->dts > dts[picture]);
-            dts[picture] = pkt->dts;
+            assert_true(pkt->dts > dts[frame]);
+            dts[frame] = pkt->dts;
         }
-        if (picture) {
+        if (frame) {
             content->first = fmin(content->first, at);
             content->last = fmax(content->last, at);
             decode(content, c, pkt);
@@ -208,11 +208,12 @@ struct clip *clip_create(int seconds, int width, int bframes)
     struct clip *clip = calloc(1, sizeof *clip);
     clip->video = avcodec_parameters_alloc();
     clip->audio = avcodec_parameters_alloc();
-    encode_pictures(clip, seconds, width, bframes);
+    encode_frames(clip, seconds, width, bframes);
     encode_sound(clip, seconds);
     qsort(clip->pkt, clip->count, sizeof *clip->pkt, compare);
     hash_clip(clip);
-    clip->begin = (struct halo_live_begin){clip->video, clip->audio, {CLIP_RATE, 1}, NULL, NULL};
+    clip->begin =
+        (struct halo_encoding_parameters){clip->video, clip->audio, {CLIP_RATE, 1}, NULL, NULL};
     return clip;
 }
 

@@ -11,16 +11,16 @@
 #include "pipeline/output/output.h"
 
 enum {
-    CLIP_RATE = 25, /* pictures a second; a key frame each second */
+    CLIP_RATE = 25, /* frames a second; a key frame each second */
     CLIP_MAX = 2048,
 };
 
 struct clip {
     AVCodecParameters *video, *audio;
     AVPacket *pkt[CLIP_MAX]; /* in the order of time, us */
-    int count, pictures;
-    uint32_t hash[CLIP_MAX]; /* of each picture, decoded */
-    struct halo_live_begin begin;
+    int count, frames;
+    uint32_t hash[CLIP_MAX]; /* of each frame, decoded */
+    struct halo_encoding_parameters begin;
 };
 
 /* seconds of H.264 (width x 96) and AAC. NULL: FFmpeg has no libx264. */
@@ -35,9 +35,9 @@ void clip_wait_written(struct halo_output *output, int packets);
 void clip_end_output(struct halo_output *output, int packets);
 
 struct content {
-    int pictures, sounds;
+    int frames, sounds;
     uint32_t hash[CLIP_MAX];
-    double first, last; /* times of pictures, seconds */
+    double first, last; /* times of frames, seconds */
     double first_sound;
     int damaged;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs to files: segments hold every picture, each once; names never collide; a killed process
+ * Outputs to files: segments hold every frame, each once; names never collide; a killed process
  * and a full disk leave what can be played; what is old goes. */
 #include <dirent.h>
 #include <errno.h>
@@ -145,10 +145,10 @@ static struct content read_all(const struct files *files)
     return content;
 }
 
-static void assert_pictures(const struct content *content, int first, int count)
+static void assert_frames(const struct content *content, int first, int count)
 {
     assert_int_equal(content->damaged, 0);
-    assert_int_equal(content->pictures, count);
+    assert_int_equal(content->frames, count);
     assert_memory_equal(content->hash, clip->hash + first, count * sizeof *clip->hash);
 }
 
@@ -161,7 +161,7 @@ static void check_segments(const char *name, double segment_time, int wanted)
     const struct files files = list();
     assert_int_equal(files.count, wanted);
     const struct content content = read_all(&files);
-    assert_pictures(&content, 0, clip->pictures);
+    assert_frames(&content, 0, clip->frames);
     assert_true(fabs(content.first_sound - content.first) < 0.09);
     int sounds = 0;
     for (int i = 0; i < clip->count; i++)
@@ -190,7 +190,7 @@ static void test_single_files(void **state)
 }
 
 /* dts before pts: times still begin at 0, and nothing is lost at a cut. */
-static void test_reordered_pictures(void **state)
+static void test_reordered_frames(void **state)
 {
     (void)state;
     struct clip *plain = clip;
@@ -219,7 +219,7 @@ static void test_names_that_are_taken(void **state)
     assert_int_equal(content_add(&content, in_folder("deep/er/x-1.mkv")), 0);
     assert_int_equal(content_add(&content, in_folder("deep/er/x-3.mkv")), 0);
     assert_int_equal(content_add(&content, in_folder("deep/er/x-4.mkv")), 0);
-    assert_pictures(&content, 0, 150);
+    assert_frames(&content, 0, 150);
     char text[16] = "";
     FILE *f = fopen(in_folder("deep/er/x.mkv"), "r");
     assert_non_null(fgets(text, sizeof text, f));
@@ -266,10 +266,10 @@ static void test_switch(void **state)
     assert_int_equal(files.count, 2);
     struct content content = {0};
     assert_int_equal(content_add(&content, in_folder("x.mkv")), 0);
-    assert_pictures(&content, 25, 50);
+    assert_frames(&content, 25, 50);
     memset(&content, 0, sizeof content);
     assert_int_equal(content_add(&content, in_folder("x-1.mkv")), 0);
-    assert_pictures(&content, 100, 50); /* from the key frame on */
+    assert_frames(&content, 100, 50); /* from the key frame on */
     remove_folder();
 }
 
@@ -288,12 +288,12 @@ static void test_new_parameters(void **state)
     clip_end_output(output, fed);
     struct content content = {0};
     assert_int_equal(content_add(&content, in_folder("x-1.mp4")), 0);
-    assert_pictures(&content, 0, 50);
+    assert_frames(&content, 0, 50);
     clip_destroy(clip);
     clip = plain;
     memset(&content, 0, sizeof content);
     assert_int_equal(content_add(&content, in_folder("x.mp4")), 0);
-    assert_pictures(&content, 0, 100);
+    assert_frames(&content, 0, 100);
     assert_int_equal(list().count, 2);
     remove_folder();
 }
@@ -333,9 +333,9 @@ static void check_killed(const char *name)
     assert_int_equal(files.count, 1);
     const struct content content = read_all(&files);
     print_message("killed after %d pictures of %s: %d are there\n", (int)(7.5 * CLIP_RATE), name,
-                  content.pictures);
-    assert_true(content.pictures >= (int)(7.5 * CLIP_RATE) - CLIP_RATE);
-    assert_memory_equal(content.hash, clip->hash, (content.pictures - 1) * sizeof *clip->hash);
+                  content.frames);
+    assert_true(content.frames >= (int)(7.5 * CLIP_RATE) - CLIP_RATE);
+    assert_memory_equal(content.hash, clip->hash, (content.frames - 1) * sizeof *clip->hash);
     remove_folder();
 }
 
@@ -458,7 +458,7 @@ static void make_room_there(void)
     assert_int_equal(mount("tmpfs", folder, "tmpfs", MS_REMOUNT, "size=64m"), 0);
 }
 
-/* Every file can be played, and its pictures are the clip's. */
+/* Every file can be played, and its frames are the clip's. */
 static void check_files(void)
 {
     const struct files files = list();
@@ -469,13 +469,13 @@ static void check_files(void)
         if (content_add(&content, in_folder(files.name[i])) < 0)
             fail_msg("%s cannot be opened", files.name[i]);
         assert_int_equal(content.damaged, 0);
-        assert_true(content.pictures >= CLIP_RATE);
+        assert_true(content.frames >= CLIP_RATE);
         int from = 0;
-        while (from < clip->pictures && clip->hash[from] != content.hash[0])
+        while (from < clip->frames && clip->hash[from] != content.hash[0])
             from += CLIP_RATE;
-        assert_true(from < clip->pictures);
-        for (int k = 0; k < content.pictures; k++)
-            assert_int_equal(content.hash[k], clip->hash[(from + k) % clip->pictures]);
+        assert_true(from < clip->frames);
+        for (int k = 0; k < content.frames; k++)
+            assert_int_equal(content.hash[k], clip->hash[(from + k) % clip->frames]);
     }
 }
 
@@ -524,7 +524,7 @@ static void run_uncut(void)
     assert_int_equal(files.count, 1);
     if (content_add(&content, in_folder(files.name[0])) < 0)
         fail_msg("%s cannot be opened", files.name[0]);
-    assert_true(content.pictures >= 2 * CLIP_RATE);
+    assert_true(content.frames >= 2 * CLIP_RATE);
     for (int k = 0; k < CLIP_RATE; k++)
         assert_int_equal(content.hash[k], clip->hash[k]);
 }
@@ -808,7 +808,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_single_files),
-        cmocka_unit_test(test_reordered_pictures),
+        cmocka_unit_test(test_reordered_frames),
         cmocka_unit_test(test_names_that_are_taken),
         cmocka_unit_test(test_folders_are_made),
         cmocka_unit_test(test_switch),

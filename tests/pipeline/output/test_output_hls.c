@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs to live playlists: segments hold every picture once and begin at keyframes; old ones go;
+ * Outputs to live playlists: segments hold every frame once and begin at keyframes; old ones go;
  * a playlist goes on after its writer has ended or was killed; strange files are left alone. */
 #include <dirent.h>
 #include <errno.h>
@@ -147,9 +147,9 @@ static struct content content_of(int from, int to)
     return content;
 }
 
-static void assert_pictures(const struct content *content, int first, int count)
+static void assert_frames(const struct content *content, int first, int count)
 {
-    assert_int_equal(content->pictures, count);
+    assert_int_equal(content->frames, count);
     assert_memory_equal(content->hash, clip->hash + first, count * sizeof *clip->hash);
 }
 
@@ -176,10 +176,10 @@ static void test_segments(void **state)
     for (int i = 0; i < list.count; i++) {
         assert_in_range(list.segment[i].length, 1990000, 2010000);
         const struct content one = content_of(i, i + 1); /* each alone: it begins at a keyframe */
-        assert_pictures(&one, i * 2 * CLIP_RATE, 2 * CLIP_RATE);
+        assert_frames(&one, i * 2 * CLIP_RATE, 2 * CLIP_RATE);
     }
     const struct content all = content_of(0, list.count);
-    assert_pictures(&all, 0, clip->pictures);
+    assert_frames(&all, 0, clip->frames);
     assert_true(fabs(all.first_sound - all.first) < 0.09);
     int sounds = 0;
     for (int i = 0; i < clip->count; i++)
@@ -244,8 +244,8 @@ static void test_goes_on(void **state)
     assert_int_equal(list.segment[2].init, before.next);
     assert_true(list.segment[2].discontinuity);
     const struct content old = content_of(0, 2), new = content_of(2, 3);
-    assert_pictures(&old, 2 * CLIP_RATE, 4 * CLIP_RATE);
-    assert_pictures(&new, 6 * CLIP_RATE, 2 * CLIP_RATE);
+    assert_frames(&old, 2 * CLIP_RATE, 4 * CLIP_RATE);
+    assert_frames(&new, 6 * CLIP_RATE, 2 * CLIP_RATE);
     /* Times go on, for players that do not know discontinuities. */
     assert_true(new.first >= old.first);
     settings.segment_time = 1;
@@ -275,7 +275,7 @@ static void test_a_gap(void **state)
         assert_int_equal(list.segment[i].discontinuity, i == 2);
     }
     const struct content content = content_of(2, 5);
-    assert_pictures(&content, 3 * CLIP_RATE, 5 * CLIP_RATE);
+    assert_frames(&content, 3 * CLIP_RATE, 5 * CLIP_RATE);
     remove_folder();
 }
 
@@ -323,7 +323,7 @@ static void test_leftovers(void **state)
     assert_int_equal(list.count, 2);
     assert_int_equal(list.segment[0].number, last);
     const struct content content = content_of(1, 2);
-    assert_pictures(&content, 6 * CLIP_RATE, 2 * CLIP_RATE);
+    assert_frames(&content, 6 * CLIP_RATE, 2 * CLIP_RATE);
     assert_false(is_there("live/door-17.m4s"));
     snprintf(name, sizeof name, "live/door-%lld.m4s.tmp", (long long)last + 1);
     assert_false(is_there(name));
@@ -404,7 +404,7 @@ static void test_links(void **state)
     read_list();
     assert_int_equal(list.count, 2);
     const struct content content = content_of(1, 2);
-    assert_pictures(&content, 2 * CLIP_RATE, 2 * CLIP_RATE);
+    assert_frames(&content, 2 * CLIP_RATE, 2 * CLIP_RATE);
     remove_folder();
 }
 
@@ -452,13 +452,13 @@ static void run_small(void)
     read_list();
     assert_true(list.count > count);
     struct content content = content_of(0, count);
-    assert_pictures(&content, 0, count * CLIP_RATE);
+    assert_frames(&content, 0, count * CLIP_RATE);
     assert_true(list.segment[count].discontinuity);
     content = content_of(count, count + 1);
     int from = 0;
-    while (from < clip->pictures && clip->hash[from] != content.hash[0])
+    while (from < clip->frames && clip->hash[from] != content.hash[0])
         from += CLIP_RATE;
-    assert_pictures(&content, from, CLIP_RATE);
+    assert_frames(&content, from, CLIP_RATE);
 }
 
 static void test_full_disk(void **state)

@@ -157,20 +157,20 @@ static bool feed_until(struct halo_output *output, int *quarter, enum halo_outpu
     return stats.state == state;
 }
 
-/* What came is a whole number of groups of pictures from a key frame on, but for its end. */
+/* What came is a whole number of groups of frames from a key frame on, but for its end. */
 static void check_received(const struct server *server, int least)
 {
     static struct content content;
     memset(&content, 0, sizeof content);
     assert_int_equal(content_add(&content, server->path), 0);
     unlink(server->path);
-    assert_true(content.pictures >= least);
+    assert_true(content.frames >= least);
     int from = 0;
-    while (from < clip->pictures && clip->hash[from] != content.hash[0])
+    while (from < clip->frames && clip->hash[from] != content.hash[0])
         from += CLIP_RATE;
-    assert_true(from < clip->pictures);
-    for (int i = 0; i + 2 < content.pictures; i++)
-        assert_int_equal(content.hash[i], clip->hash[(from + i) % clip->pictures]);
+    assert_true(from < clip->frames);
+    for (int i = 0; i + 2 < content.frames; i++)
+        assert_int_equal(content.hash[i], clip->hash[(from + i) % clip->frames]);
 }
 
 static void test_comes_and_goes(void **state)
@@ -234,7 +234,7 @@ static void test_hangs(void **state)
     close(fd);
 }
 
-static int first_picture(void)
+static int first_frame(void)
 {
     int i = 0;
     while (clip->pkt[i]->stream_index)
@@ -250,7 +250,7 @@ static void test_bounded(void **state)
     const int fd = listen_on(&port);
     snprintf(url, sizeof url, "rtmp://127.0.0.1:%d/live/x", port);
     struct halo_output *output = clip_open_output(clip, &settings);
-    AVPacket *pkt = av_packet_clone(clip->pkt[first_picture()]);
+    AVPacket *pkt = av_packet_clone(clip->pkt[first_frame()]);
     for (int i = 0; i < 100000; i++) {
         pkt->pts = pkt->dts = i * INT64_C(1000);
         halo_output_packet(output, pkt);

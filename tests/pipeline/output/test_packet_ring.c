@@ -65,7 +65,7 @@ static int write_packet(struct halo_packet_writer *writer, int size, int64_t tim
 struct what {
     AVCodecParameters *video, *audio;
     AVPacket *card, *solid;
-    struct halo_live_begin begin;
+    struct halo_encoding_parameters begin;
 };
 
 static void set_extradata(AVCodecParameters *par, int size)
@@ -102,7 +102,8 @@ static void make_what(struct what *w)
     set_extradata(w->audio, 5);
     w->card = make_packet(3000, 0, 0, true);
     w->solid = make_packet(500, 9, 0, true);
-    w->begin = (struct halo_live_begin){w->video, w->audio, {30000, 1001}, w->card, w->solid};
+    w->begin =
+        (struct halo_encoding_parameters){w->video, w->audio, {30000, 1001}, w->card, w->solid};
 }
 
 static void free_what(struct what *w)
@@ -117,7 +118,7 @@ struct ring {
     struct halo_packet_writer *writer;
     struct halo_packet_reader *reader;
     AVPacket *pkt;
-    struct halo_live_begin begin;
+    struct halo_encoding_parameters begin;
 };
 
 static void open_ring(struct ring *r, size_t size)
@@ -315,16 +316,16 @@ static void test_begin_waits_for_room(void **state)
     close_ring(&r);
 }
 
-static void test_large_pictures(void **state)
+static void test_large_frames(void **state)
 {
     (void)state;
-    enum { PICTURE = 3840 * 2160 * 3 / 2 };
+    enum { FRAME = 3840 * 2160 * 3 / 2 };
     struct ring r;
-    begin_ring(&r, 3 * (size_t)PICTURE);
+    begin_ring(&r, 3 * (size_t)FRAME);
     for (int i = 0; i < 7; i++) {
-        assert_int_equal(write_packet(r.writer, PICTURE, i, 0, true), 0);
+        assert_int_equal(write_packet(r.writer, FRAME, i, 0, true), 0);
         assert_int_equal(read_one(&r), HALO_PACKET_DATA);
-        assert_packet(r.pkt, PICTURE, i);
+        assert_packet(r.pkt, FRAME, i);
     }
     close_ring(&r);
 }
@@ -594,7 +595,7 @@ int main(void)
         cmocka_unit_test(test_packets_in_order),
         cmocka_unit_test(test_full_goes_on_at_a_key_frame),
         cmocka_unit_test(test_begin_waits_for_room),
-        cmocka_unit_test(test_large_pictures),
+        cmocka_unit_test(test_large_frames),
         cmocka_unit_test(test_event),
         cmocka_unit_test(test_two_processes),
         cmocka_unit_test(test_refused),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a region feed hides, by made times: never less than what was told, and all of the picture
+ * What a region feed hides, by made times: never less than what was told, and all of the frame
  * where nothing was. */
 #include <errno.h>
 #include <math.h>
@@ -48,7 +48,7 @@ static struct halo_region_update rect(const char *id, double x, double y, double
     return update_of(HALO_SHAPE_RECT, id, x, y, width, height);
 }
 
-/* At the time of the picture, which has just been given out. */
+/* At the time of the frame, which has just been given out. */
 static int update(struct halo_region_feed *feed, int64_t at,
                   const struct halo_region_update *updates, int count)
 {
@@ -177,7 +177,7 @@ static void test_sessions(void **state)
     halo_region_feed_destroy(feed);
 }
 
-static void test_older_pictures(void **state)
+static void test_older_frames(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
@@ -185,7 +185,7 @@ static void test_older_pictures(void **state)
     const struct halo_region_update a = rect("a", 0, 0, 10, 10), b = rect("b", 50, 0, 10, 10);
     assert_int_equal(update(feed, 500 * MS, &a, 1), 0);
     assert_int_equal(update(feed, 400 * MS, NULL, 0), -ESTALE);
-    /* One about the same picture adds to it. */
+    /* One about the same frame adds to it. */
     assert_int_equal(update(feed, 500 * MS, &b, 1), 0);
     assert_null(why_at(feed, 500 * MS, 500 * MS));
     assert_covered(&a.shape, 0, 0);
@@ -201,8 +201,8 @@ static void test_older_pictures(void **state)
     halo_region_feed_destroy(feed);
 }
 
-/* Nobody can have found nothing in pictures that do not exist yet. */
-static void test_pictures_to_come(void **state)
+/* Nobody can have found nothing in frames that do not exist yet. */
+static void test_frames_to_come(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
@@ -225,7 +225,7 @@ static void test_pictures_to_come(void **state)
     assert_null(why_at(feed, 999 * MS, 999 * MS)); /* as though they had not come */
     assert_covered(&a.shape, 0, 0);
     assert_string_equal(why_at(feed, 1001 * MS, 1001 * MS), "silent");
-    /* Clocks that differ a little, and the picture once it has come. */
+    /* Clocks that differ a little, and the frame once it has come. */
     assert_int_equal(halo_region_feed_update(feed, START + 100 * MS, &a, 1, START * 1000, &err), 0);
     halo_region_feed_pass(feed, START + 900 * MS);
     assert_int_equal(
@@ -298,7 +298,7 @@ static void test_hold_in_late_frames(void **state)
     halo_region_feed_destroy(feed);
 }
 
-/* One that was told longer is not cut short by a later, shorter one; nor in the same picture. */
+/* One that was told longer is not cut short by a later, shorter one; nor in the same frame. */
 static void test_longest_ttl(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void test_shrinking(void **state)
     halo_region_feed_destroy(feed);
 }
 
-static void test_twice_in_one_picture(void **state)
+static void test_twice_in_one_frame(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
@@ -646,7 +646,7 @@ static void test_refused(void **state)
 struct asking {
     struct halo_region_feed *feed;
     atomic_bool over;
-    atomic_int at;    /* ms: the picture that was told of last */
+    atomic_int at;    /* ms: the frame that was told of last */
     atomic_int apart; /* looks in which something was shown that was not hidden */
 };
 
@@ -790,14 +790,14 @@ int main(void)
         cmocka_unit_test(test_nothing_reported),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_older_pictures),
-        cmocka_unit_test(test_pictures_to_come),
+        cmocka_unit_test(test_older_frames),
+        cmocka_unit_test(test_frames_to_come),
         cmocka_unit_test(test_margin),
         cmocka_unit_test(test_hold_and_ttl),
         cmocka_unit_test(test_hold_in_late_frames),
         cmocka_unit_test(test_growing_ellipse),
         cmocka_unit_test(test_shrinking),
-        cmocka_unit_test(test_twice_in_one_picture),
+        cmocka_unit_test(test_twice_in_one_frame),
         cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_longest_ttl),
         cmocka_unit_test(test_way_of_rectangles),

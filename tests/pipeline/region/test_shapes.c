@@ -165,16 +165,16 @@ static int count_points(const struct halo_shape *s, const struct halo_shape_canv
         for (int i = 0; i < across; i++) {
             const double u = x * (1 << c->log2_sub_x) + (i + 0.5) / GRID;
             const double v = y * (1 << c->log2_sub_y) + (j + 0.5) / GRID;
-            const bool outside = u > c->picture_width || v > c->picture_height;
+            const bool outside = u > c->frame_width || v > c->frame_height;
             if (outside && s->kind == HALO_SHAPE_RECT)
                 continue;
-            held += holds(s, u, v, c->picture_width, c->picture_height);
+            held += holds(s, u, v, c->frame_width, c->frame_height);
             ++*ret_all;
         }
     return held;
 }
 
-enum { SIDE = 64 }; /* more than the pictures have */
+enum { SIDE = 64 }; /* more than the frames have */
 
 /* Of each sample, and of those just around the plane: whether a shape holds some of its points, and
  * whether all. */
@@ -248,8 +248,8 @@ static int compare(const char *text, const struct halo_shapes *shapes,
 
 static struct halo_shape_canvas canvas_of(int width, int height, int sub_x, int sub_y, bool invert)
 {
-    return (struct halo_shape_canvas){.picture_width = width,
-                                      .picture_height = height,
+    return (struct halo_shape_canvas){.frame_width = width,
+                                      .frame_height = height,
                                       .log2_sub_x = sub_x,
                                       .log2_sub_y = sub_y,
                                       .width = (width + (1 << sub_x) - 1) >> sub_x,
@@ -407,7 +407,7 @@ static void nothing_and_everything(void **state)
 /* ---- feathers ---- */
 
 /* Every sample against the distances to all that are hidden. */
-/* What the last chroma sample of an odd size has outside of the picture, a rectangle need not hold,
+/* What the last chroma sample of an odd size has outside of the frame, a rectangle need not hold,
  * even if it holds no other sample. */
 static void last_samples(void **state)
 {
@@ -589,7 +589,7 @@ static struct halo_shapes *mask_of(uint8_t *weights, int width, int height)
     return &shapes;
 }
 
-/* A mask of 3 by 2, larger and smaller than pictures. */
+/* A mask of 3 by 2, larger and smaller than frames. */
 static void masks(void **state)
 {
     static const int sizes[][2] = {{3, 2}, {6, 4}, {7, 5}, {2, 1}, {1, 1}, {50, 33}};
@@ -688,7 +688,7 @@ static void sizes(void **state)
     halo_shapes_size(s->shape, s->count, 200, 100, &width, &height);
     assert_true(width == 110 && height == 60);
     halo_shapes_destroy(s);
-    s = parse("polygon -10 -10 50 50 0 500"); /* what has left the picture counts, up to its size */
+    s = parse("polygon -10 -10 50 50 0 500"); /* what has left the frame counts, up to its size */
     halo_shapes_size(s->shape, s->count, 200, 100, &width, &height);
     assert_true(width == 60 && height == 100);
     halo_shapes_destroy(s);

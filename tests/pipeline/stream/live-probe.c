@@ -4,7 +4,7 @@
  *
  *     live-probe [dump=FOLDER] KEY=VALUE ... [output=file codec=raw ...]
  *
- * fail=N makes the N-th picture fail that an encoder is given, cards too.
+ * fail=N makes the N-th frame fail that an encoder is given, cards too.
  *
  * Keys before the first output= are the stream's (capture.KEY: of its camera), those after one are
  * that output's. Commands: set ID CHAIN[|CHAIN], control ID NAME VALUE, watch N on|off, key N,
@@ -26,7 +26,7 @@
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/output/begin_wire.h"
+#include "pipeline/output/parameters_wire.h"
 #include "pipeline/output/encode.h"
 
 static const char *folder;
@@ -34,19 +34,19 @@ static long fail_at;
 static bool abandoned;
 static pthread_mutex_t line = PTHREAD_MUTEX_INITIALIZER;
 
-int __real_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int __real_halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                              struct halo_error *err);
-int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                              struct halo_error *err);
 
 /* Linked in place of the encoder's own. */
-int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_frame *frame,
                              struct halo_error *err)
 {
     static atomic_long count;
-    if (picture && atomic_fetch_add(&count, 1) + 1 == fail_at)
+    if (frame && atomic_fetch_add(&count, 1) + 1 == fail_at)
         return halo_fail(err, -EIO, "failed as asked for");
-    return __real_halo_encoder_send(e, picture, err);
+    return __real_halo_encoder_send(e, frame, err);
 }
 
 static void hash(const uint8_t *data, int size, char *ret)
@@ -86,7 +86,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
 /* The views for pages, which come last, are not what the tests are about. */
 static int shown_encodings;
 
-static void on_begin(void *arg, int encoding, const struct halo_live_begin *b)
+static void on_begin(void *arg, int encoding, const struct halo_encoding_parameters *b)
 {
     char gray[33], black[33];
     (void)arg;

@@ -6,7 +6,7 @@
 #include "pipeline/stream/graph.h"
 #include "tests/cmocka_all.h"
 
-/* Only renditions that say the same share their pictures. */
+/* Only renditions that say the same share their frames. */
 static void renditions(void **state)
 {
     static const char *const chains[] = {"pixelize=w=8", "solid=black", "pixelize=w=8",

@@ -19,7 +19,7 @@
 #include "pipeline/stream/stream.h"
 #include "tests/cmocka_all.h"
 
-enum { BYTES = 32 * 16 * 6 }; /* whole pictures in all formats of the tests */
+enum { BYTES = 32 * 16 * 6 }; /* whole frames in all formats of the tests */
 
 static char folder[] = "/tmp/halo-stream-XXXXXX";
 static char input[64], output[64];
@@ -56,7 +56,7 @@ static void do_nothing(void *arg)
     (void)arg;
 }
 
-/* Runs raw pictures of that format through a stream; returns how it ended. */
+/* Runs raw frames of that format through a stream; returns how it ended. */
 static struct halo_error run(const char *pixel_format)
 {
     char *words[] = {
@@ -130,7 +130,7 @@ static int all_well(void **state)
 static int make_input(void **state)
 {
     (void)state;
-    static const char pictures[BYTES];
+    static const char frames[BYTES];
     if (!mkdtemp(folder))
         return -1;
     snprintf(input, sizeof input, "%s/in.raw", folder);
@@ -138,10 +138,10 @@ static int make_input(void **state)
     halo_log_set_level(HALO_LOG_ERROR);
     halo_av_init_log();
     const int fd = open(input, O_CREAT | O_WRONLY, 0600);
-    const ssize_t n = fd < 0 ? -1 : write(fd, pictures, sizeof pictures);
+    const ssize_t n = fd < 0 ? -1 : write(fd, frames, sizeof frames);
     if (fd >= 0)
         close(fd);
-    return n != sizeof pictures;
+    return n != sizeof frames;
 }
 
 static int remove_input(void **state)
