@@ -2,6 +2,7 @@
 # halo-detect: its messages, what install refuses, the contract, and how outputs of models are read.
 """The program under test is $HALO_DETECT. What needs its models is skipped unless
 $HALO_DETECT_INSTALLED or /opt/halo-detect holds them."""
+import hashlib
 import os
 import re
 import shutil
@@ -81,7 +82,8 @@ class Words(DetectTest):
 
     def test_manual(self):
         options = set()
-        for words in (('faces',), ('people',), ('check', 'faces'), ('try', 'faces'), ('install',)):
+        for words in (('faces',), ('people',), ('check', 'faces'), ('try', 'faces'), ('install',),
+                      ('convert',)):
             done = self.run_detect(*words, '--help')
             self.assertEqual((done.returncode, done.stderr), (0, ''))
             options |= set(re.findall(r'(?m)^  (?:-h, )?(--[a-z]+)', done.stdout))
@@ -184,6 +186,11 @@ class Install(DetectTest):
         self.assertEqual(done.returncode, 69, done.stderr)
         self.assertRegex(done.stderr.splitlines()[-1],
                          'the package index cannot be reached: .*Connection refused')
+
+
+MADE = ('import sys; sys.path[:0] = sys.argv[1:3]; import made_onnx; '
+        'sys.stdout.buffer.write(made_onnx.yunet(*sys.argv[3:]))')
+MADE_DIGEST = 'd1c2a16a0f4a76a30fde017a82ded68c130a5994aeb466cd2ee0e5947c25aae3'
 
 
 # Serves without a model.
@@ -290,12 +297,75 @@ class Contract(DetectTest):
                 self.assertEqual(detector.close(), (0, []))
 
 
+class Convert(DetectTest):
+    def made(self, *words):
+        """The path of an ONNX file."""
+        path = self.path('made.onnx')
+        with open(path, 'wb') as file:
+            subprocess.run([PYTHON, '-I', '-B', '-c', MADE, HERE,
+                            os.path.dirname(os.path.realpath(DETECT)), *words],
+                           stdout=file, check=True, timeout=60 * PATIENCE)
+        return path
+
+    def convert(self, path, to, *words):
+        return self.run_detect('convert', '--layout', *(words or ('yunet',)), path, self.path(to))
+
+    def test_same_bytes(self):
+        """The digest is that of every machine."""
+        done = self.convert(self.made(), 'one.net')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertRegex(done.stdout, 'one.net: 25 layers, [0-9]* bytes, [0-9]* multiply-adds')
+        with open(self.path('one.net'), 'rb') as file:
+            data = file.read()
+        self.assertEqual(hashlib.sha256(data).hexdigest(), MADE_DIGEST)
+
+    def test_unknown_layer(self):
+        self.assert_says(self.convert(self.made('Einsum'), 'one.net'), 78,
+                         'made.onnx: node einsum[0-9]*: Einsum: not supported; supported are '
+                         'Add, .*Upsample$')
+        self.assertFalse(os.path.exists(self.path('one.net')))
+
+    def test_large_kernel(self):
+        self.assert_says(self.convert(self.made('', '9'), 'one.net'), 78,
+                         'made.onnx: node conv[0-9]*: Conv: only kernels up to 7x7')
+
+    def test_refused(self):
+        with open(self.made(), 'rb') as file:
+            data = file.read()
+        with open(self.path('cut.onnx'), 'wb') as file:
+            file.write(data[:len(data) // 2])
+        with open(self.path('text.onnx'), 'wb') as file:
+            file.write(b'no network at all')
+        for source, to, layout, code, said in (
+                ('made.onnx', 'Two words.net', 'yunet', 64, 'must be at most 31'),
+                ('made.onnx', 'none/one.net', 'yunet', 73, 'No such file'),
+                ('none.onnx', 'one.net', 'yunet', 78, 'none.onnx: No such file'),
+                ('cut.onnx', 'one.net', 'yunet', 78, 'not an ONNX file, or a damaged one'),
+                ('text.onnx', 'one.net', 'yunet', 78, 'not an ONNX file, or a damaged one'),
+                ('made.onnx', 'one.net', 'scrfd', 78, 'scrfd, but 8: 1, 4, 10 planes;')):
+            with self.subTest(said):
+                self.assert_says(self.convert(self.path(source), to, layout), code, said)
+
+
 @unittest.skipUnless(HAS_NUMPY, 'python3-numpy is not installed')
 class Decoding(DetectTest):
     def test_decode(self):
         done = subprocess.run([PYTHON, '-I', os.path.join(HERE, 'check_detect_decode.py'),
                                os.path.dirname(os.path.realpath(DETECT))],
                               capture_output=True, text=True, timeout=60 * PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+@unittest.skipUnless(HAS_NUMPY, 'python3-numpy is not installed')
+class Networks(DetectTest):
+    def test_like_originals(self):
+        """Compares with the libraries that $HALO_DETECT_PYTHON has, or halo-detect's Python."""
+        done = subprocess.run([os.environ.get('HALO_DETECT_PYTHON', PYTHON), '-I', '-B',
+                               os.path.join(HERE, 'check_detect_nets.py'),
+                               os.path.dirname(os.path.realpath(DETECT))],
+                              capture_output=True, text=True, timeout=600 * PATIENCE)
+        if done.returncode == 77:
+            self.skipTest('no onnxruntime')
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

@@ -90,6 +90,11 @@ def parse(arguments):
                      help='also install onnxruntime or onnxruntime-gpu')
     one.add_argument('--wheels', metavar='FOLDER',
                      help='take packages from this folder instead of PyPI')
+    one = commands.add_parser('convert', help="write an ONNX file's network as NAME.net")
+    one.add_argument('--layout', choices=names.LAYOUTS, required=True,
+                     help='layout of the outputs of the ONNX file')
+    one.add_argument('file', metavar='FILE.onnx', help='the network')
+    one.add_argument('result', metavar='NAME.net', help='where to write it')
     return parser.parse_args(arguments)
 
 
@@ -135,6 +140,9 @@ def run(options):
     if options.command == 'install':
         from halodetect.install import install
         return install(options, options.to or default())
+    if options.command == 'convert':
+        from halodetect.convert import convert
+        return convert(options)
     prepare(options)
     if options.command == 'check':
         return check(options)
