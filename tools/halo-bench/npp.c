@@ -69,12 +69,6 @@ struct timing {
     int code;            /* of NPP, where it refused */
 };
 
-/* Returns the name of the NPP function that filters with this kind of mask. */
-static const char *bench_npp_function(const struct halo_bench_mask *mask)
-{
-    return function_names[mask->kind];
-}
-
 static void *load(const char *name, int version)
 {
     static const char *const folders[] = {"", "/usr/local/cuda/lib64/"};
