@@ -48,4 +48,12 @@ static inline void halo_row_put(const struct halo_plane *p, void *row, int i, in
         ((uint8_t *)row)[i] = (uint8_t)v;
 }
 
+/* SHUFFLE(A, B, LANES...): a vector of those lanes of the vectors A and B; B's numbers follow A's.
+ * The lanes are integers of 32 bits, the numbers constants. */
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else /* GCC before 12 */
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__(a)){__VA_ARGS__})
+#endif
+
 #endif

@@ -10,14 +10,6 @@
 #include <arm_neon.h>
 #endif
 
-/* SHUFFLE(A, B, LANES...): a vector of those lanes of the vectors A and B; B's numbers follow A's.
- * The lanes are integers of 32 bits, the numbers constants. */
-#if __has_builtin(__builtin_shufflevector)
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else /* GCC before 12 */
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__(a)){__VA_ARGS__})
-#endif
-
 #if defined(__AVX512BW__)
 #define VECTOR 64
 #elif defined(__AVX2__)
