@@ -2,7 +2,6 @@
  * The CPU backend: its strategies, and the division of a call into bands of rows for the
  * workers. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,16 +165,9 @@ static const struct halo_strategy *const strategies[] = {
     &halo_cpu_nodes.base,     &halo_cpu_reference.base,       NULL,
 };
 
-/* The CPUs that this process may use, which may be fewer than the machine has; 0: unknown. */
-static int usable_cpus(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-}
-
 static int describe(char *text, size_t size)
 {
-    const int cpus = usable_cpus() > 0 ? usable_cpus() : 1;
+    const int cpus = halo_cpu_count();
     snprintf(text, size, "%d thread%s, %s", cpus, cpus > 1 ? "s" : "", halo_rows_isa());
     return 1;
 }
@@ -207,7 +199,7 @@ static void cpu_close(struct halo_backend *b)
 
 static int cpu_open(struct halo_backend **ret, const struct halo_backend_settings *settings)
 {
-    const int wanted = settings->threads ? settings->threads : usable_cpus();
+    const int wanted = settings->threads ? settings->threads : halo_cpu_count();
     const int threads = wanted > 0 ? wanted : 1;
     struct cpu *cpu = calloc(1, sizeof *cpu + (size_t)threads * sizeof cpu->workers[0]);
     if (!cpu)

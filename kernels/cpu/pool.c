@@ -4,6 +4,7 @@
 #include "kernels/cpu/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -132,6 +133,13 @@ int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count
     const int error = pool->error;
     pthread_mutex_unlock(&pool->mutex);
     return error;
+}
+
+int halo_cpu_count(void)
+{
+    cpu_set_t set;
+    const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    return count > 0 ? count : 1;
 }
 
 void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)

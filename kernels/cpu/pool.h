@@ -20,4 +20,8 @@ void halo_pool_destroy(struct halo_pool *pool); /* may be NULL */
  * time. */
 int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count);
 
+/* Returns how many CPUs this process may use, which may be fewer than the machine has; 1 if that is
+ * unknown. */
+int halo_cpu_count(void);
+
 #endif
