@@ -301,12 +301,14 @@ static inline __attribute__((always_inline)) void multiply(const struct tile *t,
 
 static void multiply_tile(const struct tile *t, const float *panel, float *sums)
 {
-    const bool narrow = t->count <= LANES;
+    const int vectors = (t->count + LANES - 1) / LANES;
     switch (t->rows) {
 #define CASE(rows)                                                                                 \
     case rows:                                                                                     \
-        if (narrow)                                                                                \
+        if (vectors == 1)                                                                          \
             multiply(t, panel, sums, rows, 1);                                                     \
+        else if (vectors == 2)                                                                     \
+            multiply(t, panel, sums, rows, 2);                                                     \
         else                                                                                       \
             multiply(t, panel, sums, rows, VECTORS);                                               \
         break
@@ -365,7 +367,7 @@ static void finish_tile(const struct tile *t, const float *sums)
 {
     const struct halo_net_dense *d = t->d;
     if (t->follow) {
-        const bool done = t->limited && (t->count == PIXELS || t->count == LANES);
+        const bool done = t->limited && t->count % LANES == 0;
         for (int i = 0; i < t->rows && !done; i++)
             finish_row(t, sums + i * PIXELS, i);
         return;
