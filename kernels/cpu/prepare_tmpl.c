@@ -74,10 +74,14 @@ static inline four products(const int16_t *value, const int16_t *weight)
 #endif
 }
 
-static inline four value_products(const struct halo_prepare_axis *axis, const int16_t *values,
-                                  int i)
+/* one: no value of the axis has more than HALO_PREPARE_TAPS taps. */
+static inline __attribute__((always_inline)) four value_products(
+    const struct halo_prepare_axis *axis, const int16_t *values, int i, bool one)
 {
-    const int16_t *value = values + axis->first[i], *weight = axis->weight + axis->start[i];
+    const int16_t *value = values + axis->first[i];
+    if (one)
+        return products(value, axis->weight + (ptrdiff_t)i * HALO_PREPARE_TAPS);
+    const int16_t *weight = axis->weight + axis->start[i];
     const int16_t *end = axis->weight + axis->start[i + 1];
     four sum = products(value, weight);
     while ((weight += HALO_PREPARE_TAPS) < end)
@@ -86,30 +90,42 @@ static inline four value_products(const struct halo_prepare_axis *axis, const in
 }
 
 /* The weights' sum is 2^14, and 32768 has been subtracted from each value. */
-static inline int32_t finished(int32_t sum)
+static inline four finished(four sum)
 {
     return ((sum + (1 << (HALO_PREPARE_BITS - 1))) >> HALO_PREPARE_BITS) + 32768;
 }
 
-static void across(const struct halo_prepare_axis *axis, const int16_t *values, uint16_t *ret)
+static inline __attribute__((always_inline)) void across_by(const struct halo_prepare_axis *axis,
+                                                            const int16_t *values, uint16_t *ret,
+                                                            bool one)
 {
     int i = 0;
     for (; i + 4 <= axis->count; i += 4) {
-        const four a = value_products(axis, values, i), b = value_products(axis, values, i + 1);
-        const four c = value_products(axis, values, i + 2), d = value_products(axis, values, i + 3);
+        const four a = value_products(axis, values, i, one);
+        const four b = value_products(axis, values, i + 1, one);
+        const four c = value_products(axis, values, i + 2, one);
+        const four d = value_products(axis, values, i + 3, one);
         const four ab = __builtin_shuffle(a, b, (four){0, 4, 1, 5}) +
                         __builtin_shuffle(a, b, (four){2, 6, 3, 7});
         const four cd = __builtin_shuffle(c, d, (four){0, 4, 1, 5}) +
                         __builtin_shuffle(c, d, (four){2, 6, 3, 7});
-        const four sum = __builtin_shuffle(ab, cd, (four){0, 1, 4, 5}) +
-                         __builtin_shuffle(ab, cd, (four){2, 3, 6, 7});
+        const four sum = finished(__builtin_shuffle(ab, cd, (four){0, 1, 4, 5}) +
+                                  __builtin_shuffle(ab, cd, (four){2, 3, 6, 7}));
         for (int k = 0; k < 4; k++)
-            ret[i + k] = (uint16_t)finished(sum[k]);
+            ret[i + k] = (uint16_t)sum[k];
     }
     for (; i < axis->count; i++) {
-        const four a = value_products(axis, values, i);
-        ret[i] = (uint16_t)finished(a[0] + a[1] + a[2] + a[3]);
+        const four a = value_products(axis, values, i, one);
+        ret[i] = (uint16_t)finished((four){a[0] + a[1] + a[2] + a[3]})[0];
     }
+}
+
+static void across(const struct halo_prepare_axis *axis, const int16_t *values, uint16_t *ret)
+{
+    if (axis->start[axis->count] == axis->count * HALO_PREPARE_TAPS)
+        across_by(axis, values, ret, true);
+    else
+        across_by(axis, values, ret, false);
 }
 
 /* ---- COPY and INPUT ---- */
@@ -121,13 +137,17 @@ static void colour(const struct halo_prepare_copy *copy, uint16_t *const value[3
     const uint16_t *restrict y = value[0], *restrict u = value[1], *restrict v = value[2];
     uint8_t *restrict red = ret[0], *restrict green = ret[1], *restrict blue = ret[2];
     if (copy->format.kind == HALO_PREPARE_YUV) {
-        for (int i = 0; i < count; i++) {
-            uint8_t rgb[3];
-            halo_prepare_rgb(&c, y[i], u[i], v[i], rgb);
-            red[i] = rgb[0];
-            green[i] = rgb[1];
-            blue[i] = rgb[2];
-        }
+        /* halo_prepare_rgb(), in loops that GCC vectorises */
+        for (int i = 0; i < count; i++)
+            red[i] = (uint8_t)halo_prepare_limited(c.y_gain * (y[i] - c.y_zero) +
+                                                   c.red_v * (v[i] - HALO_PREPARE_CHROMA_ZERO));
+        for (int i = 0; i < count; i++)
+            green[i] = (uint8_t)halo_prepare_limited(c.y_gain * (y[i] - c.y_zero) +
+                                                     c.green_u * (u[i] - HALO_PREPARE_CHROMA_ZERO) +
+                                                     c.green_v * (v[i] - HALO_PREPARE_CHROMA_ZERO));
+        for (int i = 0; i < count; i++)
+            blue[i] = (uint8_t)halo_prepare_limited(c.y_gain * (y[i] - c.y_zero) +
+                                                    c.blue_u * (u[i] - HALO_PREPARE_CHROMA_ZERO));
         return;
     }
     const int planes = copy->format.kind == HALO_PREPARE_RGB ? 3 : 1;
