@@ -2,9 +2,13 @@
  * The table of native pixel formats; their geometry is from FFmpeg's own descriptors. */
 #include "pipeline/frame/format.h"
 
+#include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
+#include <math.h>
+
+#include "pipeline/base/display.h"
 
 /* AV_PIX_FMT_NONE ends the list, as avcodec_find_best_pix_fmt_of_list() requires. */
 static const enum AVPixelFormat native_formats[] = {
@@ -172,4 +176,65 @@ struct halo_reach halo_format_reach(struct halo_format_size from, struct halo_fo
         ret.y[0] = ret.y[1] = ret.y[0] > ret.y[1] ? ret.y[0] : ret.y[1];
     }
     return ret;
+}
+
+/* Whether each sample is a byte or a native word of its own. */
+static bool has_plain_samples(const AVPixFmtDescriptor *d)
+{
+    const uint64_t other = AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
+                           AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
+    const int depth = d->comp[0].depth, bytes = depth > 8 ? 2 : 1;
+    const bool big = d->flags & AV_PIX_FMT_FLAG_BE;
+    if (d->flags & other || depth < 8 || depth > 16 ||
+        (bytes == 2 && big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)))
+        return false;
+    for (int c = 0; c < (d->nb_components < 3 ? 1 : 3); c++)
+        if (d->comp[c].depth != depth || d->comp[c].shift != d->comp[0].shift ||
+            depth + d->comp[c].shift > 8 * bytes || d->comp[c].step % bytes ||
+            d->comp[c].offset % bytes || d->comp[c].step > 4 * bytes)
+            return false;
+    return true;
+}
+
+int halo_format_prepare(const AVFrame *frame, enum AVPixelFormat format, int turn,
+                        struct halo_prepare_format *ret, struct halo_prepare_component component[3])
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    if (!d || !has_plain_samples(d))
+        return -ENOTSUP;
+    const struct halo_plane_colours colours =
+        halo_format_colours(format, frame->colorspace, frame->color_range);
+    const bool gray = d->nb_components < 3, yuv = !gray && !colours.rgb;
+    const int bytes = d->comp[0].depth > 8 ? 2 : 1;
+    *ret = (struct halo_prepare_format){
+        .width = frame->width,
+        .height = frame->height,
+        .depth = d->comp[0].depth,
+        .kind = gray  ? HALO_PREPARE_GRAY
+                : yuv ? HALO_PREPARE_YUV
+                      : HALO_PREPARE_RGB,
+        .step_x = yuv ? 1 << d->log2_chroma_w : 1,
+        .step_y = yuv ? 1 << d->log2_chroma_h : 1,
+        .full = colours.full,
+        .kr = (int)lrint(colours.kr * 10000),
+        .kb = (int)lrint(colours.kb * 10000),
+        .flip_x = turn & HALO_DISPLAY_X,
+        .flip_y = turn & HALO_DISPLAY_Y,
+        .aside = turn & HALO_DISPLAY_ASIDE,
+    };
+    for (int c = 0; c < (gray ? 1 : 3); c++) {
+        const AVComponentDescriptor *comp = &d->comp[c];
+        const bool chroma = yuv && c > 0;
+        component[c] = (struct halo_prepare_component){
+            .plane = {.data = frame->data[comp->plane],
+                      .stride = frame->linesize[comp->plane],
+                      .width = AV_CEIL_RSHIFT(frame->width, chroma ? d->log2_chroma_w : 0),
+                      .height = AV_CEIL_RSHIFT(frame->height, chroma ? d->log2_chroma_h : 0),
+                      .channels = comp->step / bytes,
+                      .depth = comp->depth,
+                      .shift = comp->shift},
+            .channel = comp->offset / bytes,
+        };
+    }
+    return 0;
 }

@@ -8,6 +8,7 @@
 #include <libavutil/pixfmt.h>
 #include <stdbool.h>
 
+#include "kernels/net/prepare.h"
 #include "kernels/plane.h"
 #include "pipeline/filter/filter.h"
 
@@ -72,5 +73,13 @@ struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int wid
  * leaves the field `colours` unset. */
 struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
                                               enum AVColorRange range);
+
+/* Describes a frame that is displayed as `turn` says (pipeline/base/display.h, not UNKNOWN), for
+ * copies that networks look at, and sets its components. `format` describes the planes, as in
+ * halo_format_plane_as(). Returns 0; or -ENOTSUP if halo_prepare_copy_run() cannot read the format:
+ * it reads all native ones, and those of most cameras. */
+int halo_format_prepare(const AVFrame *frame, enum AVPixelFormat format, int turn,
+                        struct halo_prepare_format *ret,
+                        struct halo_prepare_component component[3]);
 
 #endif

@@ -85,7 +85,8 @@ OUTPUT = {
 EITHER = {
     'base/av.c': ('a scaler: of raw frames in adapt.c, of output frames in encode.c and live_codec.c',
              'halo_av_scale'),
-    'frame/format.c': ('where the planes of a frame are', 'halo_format_plane halo_format_plane_as'),
+    'frame/format.c': ('where the planes of a frame are', '''
+        halo_format_plane halo_format_plane_as halo_format_prepare'''),
     'base/canary.c': ('whether a frame has that code', 'is_flat is_plain halo_canary_check'),
     'base/stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
     'output/audio.c': ('sound', 'resample'),

@@ -234,15 +234,24 @@ static float odd_value(void)
     return any(2) ? odd[any(sizeof odd / sizeof *odd)] : (float)any(2000) / 100 - 10;
 }
 
+static uint32_t hash_of(uint32_t hash, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 16777619u;
+    return hash;
+}
+
 static void hostile(void **state)
 {
     static struct halo_detect_verdict verdict;
+    uint32_t hash = 2166136261u;
     (void)state;
+    lot = 2;
     for (int i = 0; i < 20 * halo_decoder_count; i++) {
         const struct halo_decoder *d = &halo_decoders[i % halo_decoder_count];
         if (!d->box)
             continue;
-        struct outputs o = outputs_create(d->name, 256 + (int)any(100), 256, strides_of_all);
+        struct outputs o = outputs_create(d->name, 128 + (int)any(50), 128, strides_of_all);
         for (int k = 0; k < d->outputs; k++)
             for (size_t n = (size_t)o.tensor[k].planes * o.tensor[k].stride; n > 0; n--)
                 o.data[k][n - 1] = odd_value();
@@ -257,8 +266,13 @@ static void hostile(void **state)
         halo_boxes_suppress(&list, 0.4F);
         halo_boxes_judge(&list, &verdict);
         assert_true(verdict.count >= 1);
+        hash = hash_of(hash, list.box, (size_t)list.count * sizeof *list.box);
+        hash = hash_of(hash, verdict.box, (size_t)verdict.count * sizeof *verdict.box);
         outputs_destroy(&o);
     }
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    assert_int_equal(hash, 0xe19b1bf7); /* on every machine and with every compiler */
+#endif
 }
 
 static void refused(void **state)

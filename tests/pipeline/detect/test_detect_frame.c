@@ -230,6 +230,74 @@ static void test_formats(void **state)
             }
 }
 
+/* Makes a copy of a frame for networks, in place of what is sent to a detector. */
+static void make_copy(const struct halo_raw_frame *raw, int width, int height)
+{
+    struct halo_prepare_format format;
+    struct halo_prepare_component component[3];
+    struct halo_prepare_copy *copy = NULL;
+    const size_t pixels = (size_t)width * (size_t)height;
+    struct halo_prepare_small small = {.stride = width, .width = width, .height = height};
+    for (int c = 0; c < 3; c++)
+        small.plane[c] = malloc(pixels);
+    assert_int_equal(halo_format_prepare(raw->frame, raw->format, raw->turn, &format, component),
+                     0);
+    assert_int_equal(halo_prepare_copy_create(&copy, &format, width, height), 0);
+    assert_int_equal(halo_prepare_copy_run(copy, component, &small), 0);
+    halo_prepare_copy_destroy(copy);
+    memcpy(made.inside, (const int[]){0, 0, width, height}, sizeof made.inside);
+    for (int c = 0; c < 3; c++) {
+        for (size_t i = 0; i < pixels; i++)
+            sent[3 * i + (size_t)c] = small.plane[c][i];
+        free(small.plane[c]);
+    }
+}
+
+/* Copies for networks are nearer to what was painted than what swscale makes. */
+static void test_copies(void **state)
+{
+    static const enum AVColorSpace spaces[] = {AVCOL_SPC_BT709, AVCOL_SPC_SMPTE170M,
+                                               AVCOL_SPC_BT2020_NCL, AVCOL_SPC_UNSPECIFIED};
+    static const enum AVColorRange ranges[] = {AVCOL_RANGE_MPEG, AVCOL_RANGE_JPEG,
+                                               AVCOL_RANGE_UNSPECIFIED};
+    (void)state;
+    for (int i = 0; i < FORMATS; i++)
+        for (int k = 0; k < 12 * HALO_DISPLAYS; k++) {
+            const int turn = k / 12;
+            const int traits[3] = {spaces[k % 4], ranges[k % 3], turn};
+            struct halo_raw_frame *raw = paint_frame(formats[i], 100, 58, traits, slope);
+            const bool aside = turn & HALO_DISPLAY_ASIDE;
+            const struct halo_detect_ready to =
+                ready(aside ? 29 : 50, aside ? 50 : 29, AV_PIX_FMT_RGB24);
+            make_copy(raw, to.width, to.height);
+            check_colours(raw, &to, slope, 3);
+            halo_raw_frame_destroy(raw);
+        }
+}
+
+static void test_copies_refused(void **state)
+{
+    static const enum AVPixelFormat other[] = {
+        AV_PIX_FMT_PAL8,        AV_PIX_FMT_MONOWHITE, AV_PIX_FMT_RGB565,
+        AV_PIX_FMT_BAYER_RGGB8, AV_PIX_FMT_GBRPF32LE, AV_PIX_FMT_CUDA,
+        AV_PIX_FMT_RGB48LE,     AV_PIX_FMT_GRAY16BE,  AV_PIX_FMT_NONE};
+    struct halo_prepare_format format;
+    struct halo_prepare_component component[3];
+    AVFrame *frame = av_frame_alloc();
+    (void)state;
+    frame->width = frame->height = 16;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        const int code = halo_format_prepare(frame, other[i], 0, &format, component);
+        assert_int_equal(code, other[i] == AV_PIX_FMT_RGB48LE ? 0 : -ENOTSUP);
+    }
+    assert_int_equal(component[2].plane.channels, 3);
+    assert_int_equal(component[2].channel, 2);
+    for (enum AVPixelFormat f = 0; av_pix_fmt_desc_get(f); f++)
+        if (halo_format_is_native(f))
+            assert_int_equal(halo_format_prepare(frame, f, 0, &format, component), 0);
+    av_frame_free(&frame);
+}
+
 static void test_turns(void **state)
 {
     (void)state;
@@ -418,9 +486,10 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),     cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_answers),     cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_pixel_ratio), cmocka_unit_test(test_thumbnail),
+        cmocka_unit_test(test_formats),        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_refused), cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_answers),        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_pixel_ratio),    cmocka_unit_test(test_thumbnail),
         cmocka_unit_test(test_ambiguous),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
