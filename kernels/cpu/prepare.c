@@ -97,11 +97,11 @@ static void put_row(const struct work *work, const struct halo_prepare_copy *cop
 {
     const struct halo_prepare_format *f = &copy->format;
     const int columns = copy->across[0].count, row = f->flip_y ? copy->down[0].count - 1 - y : y;
-    const ptrdiff_t right = f->aside ? ret->stride : 1, down = f->aside ? 1 : ret->stride;
+    const ptrdiff_t right = f->sideways ? ret->stride : 1, down = f->sideways ? 1 : ret->stride;
     for (int c = 0; c < 3; c++) {
         const uint8_t *from = work->rgb[c];
         uint8_t *to = ret->plane[c] + row * down;
-        if (!f->aside && !f->flip_x)
+        if (!f->sideways && !f->flip_x)
             memcpy(to, from, (size_t)columns);
         else if (f->flip_x)
             for (int i = columns - 1; i >= 0; i--, to += right)

@@ -182,7 +182,7 @@ int halo_prepare_copy_create(struct halo_prepare_copy **ret,
     struct halo_prepare_copy *copy = calloc(1, sizeof *copy);
     if (!copy)
         return -ENOMEM;
-    const int columns = format->aside ? height : width, rows = format->aside ? width : height;
+    const int columns = format->sideways ? height : width, rows = format->sideways ? width : height;
     copy->format = *format;
     copy->colours = find_colours(format);
     copy->width = width;
@@ -271,7 +271,7 @@ int halo_prepare_copy_plainly(struct halo_prepare_copy *copy,
     for (int y = 0; y < ret->height; y++)
         for (int x = 0; x < ret->width; x++) {
             uint8_t rgb[3];
-            const int i = f->aside ? y : x, k = f->aside ? x : y; /* as stored */
+            const int i = f->sideways ? y : x, k = f->sideways ? x : y; /* as stored */
             const int columns = copy->across[0].count, rows = copy->down[0].count;
             find_pixel(copy, component, f->flip_x ? columns - 1 - i : i,
                        f->flip_y ? rows - 1 - k : k, rgb);

@@ -89,7 +89,7 @@ struct halo_prepare_format {
                          * YUV only */
     /* How frames are displayed: the stored x axis runs backwards, so does the stored y axis, and
      * then both change places. */
-    bool flip_x, flip_y, aside;
+    bool flip_x, flip_y, sideways;
 };
 
 /* The numbers of COPY. The gains are in 1/2^21 for values of 16 bits. */

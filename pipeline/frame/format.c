@@ -220,7 +220,7 @@ int halo_format_prepare(const AVFrame *frame, enum AVPixelFormat format, int tur
         .kb = (int)lrint(colours.kb * 10000),
         .flip_x = turn & HALO_DISPLAY_X,
         .flip_y = turn & HALO_DISPLAY_Y,
-        .aside = turn & HALO_DISPLAY_ASIDE,
+        .sideways = turn & HALO_DISPLAY_SIDEWAYS,
     };
     for (int c = 0; c < (gray ? 1 : 3); c++) {
         const AVComponentDescriptor *comp = &d->comp[c];

@@ -175,7 +175,7 @@ static struct halo_prepare_format any_format(int width, int height)
         .kb = share[1],
         .flip_x = any(2),
         .flip_y = any(2),
-        .aside = any(2),
+        .sideways = any(2),
     };
     if (ret.kind == HALO_PREPARE_YUV) {
         ret.step_x = 1 << any(3);
@@ -383,7 +383,7 @@ static void turns(void **state)
     enum { WIDTH = 3, HEIGHT = 2 };
     (void)state;
     for (int turn = 0; turn < HALO_DISPLAYS; turn++) {
-        const bool aside = turn & HALO_DISPLAY_ASIDE;
+        const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
         const struct halo_prepare_format format = {.width = WIDTH,
                                                    .height = HEIGHT,
                                                    .depth = 8,
@@ -392,18 +392,18 @@ static void turns(void **state)
                                                    .full = true,
                                                    .flip_x = turn & HALO_DISPLAY_X,
                                                    .flip_y = turn & HALO_DISPLAY_Y,
-                                                   .aside = aside};
+                                                   .sideways = sideways};
         struct frame f = frame_create(&format, &(struct storage){.channels = 1});
         struct halo_prepare_copy *copy = NULL;
         struct halo_prepare_small got =
-            small_create(aside ? HEIGHT : WIDTH, aside ? WIDTH : HEIGHT);
+            small_create(sideways ? HEIGHT : WIDTH, sideways ? WIDTH : HEIGHT);
         for (int i = 0; i < WIDTH * HEIGHT; i++)
             ((uint8_t *)f.memory[0])[i] = (uint8_t)i;
         assert_int_equal(halo_prepare_copy_create(&copy, &format, got.width, got.height), 0);
         assert_int_equal(halo_prepare_copy_run(copy, f.component, &got), 0);
         for (int y = 0; y < got.height; y++)
             for (int x = 0; x < got.width; x++) {
-                int i = aside ? y : x, k = aside ? x : y;
+                int i = sideways ? y : x, k = sideways ? x : y;
                 i = turn & HALO_DISPLAY_X ? WIDTH - 1 - i : i;
                 k = turn & HALO_DISPLAY_Y ? HEIGHT - 1 - k : k;
                 assert_int_equal(got.plane[0][y * got.stride + x], k * WIDTH + i);

@@ -266,9 +266,9 @@ static void test_copies(void **state)
             const int turn = k / 12;
             const int traits[3] = {spaces[k % 4], ranges[k % 3], turn};
             struct halo_raw_frame *raw = paint_frame(formats[i], 100, 58, traits, slope);
-            const bool aside = turn & HALO_DISPLAY_ASIDE;
+            const bool sideways = turn & HALO_DISPLAY_SIDEWAYS;
             const struct halo_detect_ready to =
-                ready(aside ? 29 : 50, aside ? 50 : 29, AV_PIX_FMT_RGB24);
+                ready(sideways ? 29 : 50, sideways ? 50 : 29, AV_PIX_FMT_RGB24);
             make_copy(raw, to.width, to.height);
             check_colours(raw, &to, slope, 3);
             halo_raw_frame_destroy(raw);
