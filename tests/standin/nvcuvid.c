@@ -105,7 +105,7 @@ int cuvidDestroyDecoder(struct decoder *d)
 }
 
 /* A surface that is still read must not be written. */
-int cuvidDecodeFrame(struct decoder *d, const struct frame_info *frame)
+int cuvidDecodePicture(struct decoder *d, const struct frame_info *frame)
 {
     if (d->next == TROUBLE_AT && standin_is("lost"))
         return standin_lose_device();
