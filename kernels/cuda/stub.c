@@ -5,6 +5,7 @@
 
 #include "kernels/backends.h"
 #include "kernels/cuda/backend_cuda.h"
+#include "kernels/cuda/net_cuda.h"
 #include "kernels/device_memory.h"
 #include "kernels/ranges.h"
 
@@ -72,4 +73,16 @@ const struct halo_backend_ops halo_backend_cuda = {
     .open = stub_open,
     .close = stub_close,
     .convolve = stub_convolve,
+};
+
+static bool stub_can(void)
+{
+    return false;
+}
+
+/* halo_net_open() refuses it. */
+const struct halo_net_strategy halo_net_cuda = {
+    .name = "cuda",
+    .about = "an NVIDIA GPU: built without CUDA",
+    .can = stub_can,
 };
