@@ -190,7 +190,9 @@ static void take_line(void *avcl, int level, const char *format, va_list args)
         keep_line(packet ? packet->complaints->line : thread_line, name, text);
         halo_unlock(&log_lock);
     }
-    if (shown >= HALO_LOG_DEBUG)
+    if (level <= AV_LOG_PANIC) /* FFmpeg ends the process next */
+        halo_log(HALO_LOG_ERROR, "%s: %s", name, text);
+    else if (shown >= HALO_LOG_DEBUG)
         halo_log(HALO_LOG_DEBUG, "%s: %s", name, text);
 }
 

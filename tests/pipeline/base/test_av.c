@@ -4,7 +4,9 @@
 
 #include <libavcodec/avcodec.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/base/log.h"
 #include "pipeline/base/av_version.h"
@@ -37,6 +39,28 @@ static void advice_of_ffmpeg_is_cut(void **state)
         av_log(NULL, AV_LOG_ERROR, "%s\n", rows[i][0]);
         assert_string_equal(halo_av_last_line(NULL, line, sizeof line), rows[i][1]);
     }
+}
+
+/* After it FFmpeg aborts, so the line is shown at once. */
+static void test_panic(void **state)
+{
+    (void)state;
+    char text[200] = "";
+    FILE *file = tmpfile();
+    const int before = dup(STDERR_FILENO);
+    assert_non_null(file);
+    assert_true(before >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    av_log(NULL, AV_LOG_PANIC, "Assertion i < 3 failed at a.c:7\n");
+    av_log(NULL, AV_LOG_FATAL, "not shown yet\n");
+    fflush(stderr);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_non_null(strstr(text, "ffmpeg: Assertion i < 3 failed at a.c:7"));
+    assert_null(strstr(text, "not shown yet"));
+    halo_av_last_line(NULL, text, sizeof text);
 }
 
 static AVCodecContext *decoder(struct halo_av_packet *packet)
@@ -145,6 +169,7 @@ static void clocks_show_times_that_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_panic),
         cmocka_unit_test(advice_of_ffmpeg_is_cut),
         cmocka_unit_test(lines_belong_to_their_codec_or_thread),
         cmocka_unit_test(parameters_are_copied_without_side_data),
