@@ -2,6 +2,7 @@
  * Inputs of networks, vectorised along the row; compiled once for each instruction set. */
 #include <string.h>
 
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/prepare.h"
 
 #if defined(__SSE2__)
@@ -105,12 +106,9 @@ static inline __attribute__((always_inline)) void across_by(const struct halo_pr
         const four b = value_products(axis, values, i + 1, one);
         const four c = value_products(axis, values, i + 2, one);
         const four d = value_products(axis, values, i + 3, one);
-        const four ab = __builtin_shuffle(a, b, (four){0, 4, 1, 5}) +
-                        __builtin_shuffle(a, b, (four){2, 6, 3, 7});
-        const four cd = __builtin_shuffle(c, d, (four){0, 4, 1, 5}) +
-                        __builtin_shuffle(c, d, (four){2, 6, 3, 7});
-        const four sum = finished(__builtin_shuffle(ab, cd, (four){0, 1, 4, 5}) +
-                                  __builtin_shuffle(ab, cd, (four){2, 3, 6, 7}));
+        const four ab = SHUFFLE(a, b, 0, 4, 1, 5) + SHUFFLE(a, b, 2, 6, 3, 7);
+        const four cd = SHUFFLE(c, d, 0, 4, 1, 5) + SHUFFLE(c, d, 2, 6, 3, 7);
+        const four sum = finished(SHUFFLE(ab, cd, 0, 1, 4, 5) + SHUFFLE(ab, cd, 2, 3, 6, 7));
         for (int k = 0; k < 4; k++)
             ret[i + k] = (uint16_t)sum[k];
     }
