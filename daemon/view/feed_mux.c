@@ -83,18 +83,15 @@ static bool keeps_extradata_in_packets(enum AVCodecID id)
 
 static int add_stream(struct halo_feed_mux *mux, const AVCodecParameters *par, const AVPacket *key)
 {
-    AVStream *st = avformat_new_stream(mux->format, NULL);
-    if (!st || halo_av_parameters_copy(st->codecpar, par) < 0)
+    AVStream *st = halo_parameters_add_stream(mux->format, mux->begin, par);
+    if (!st)
         return AVERROR(ENOMEM);
     AVCodecParameters *own = st->codecpar;
-    own->codec_tag =
-        own->codec_id == AV_CODEC_ID_RAWVIDEO ? avcodec_pix_fmt_to_codec_tag(own->format) : 0;
+    if (own->codec_id == AV_CODEC_ID_RAWVIDEO)
+        own->codec_tag = avcodec_pix_fmt_to_codec_tag(own->format);
     st->time_base = AV_TIME_BASE_Q;
     if (own->codec_type != AVMEDIA_TYPE_VIDEO)
         return 0;
-    st->sample_aspect_ratio = own->sample_aspect_ratio;
-    if (mux->begin->framerate.num > 0 && mux->begin->framerate.den > 0)
-        st->avg_frame_rate = mux->begin->framerate;
     if (!own->extradata_size && keeps_extradata_in_packets(own->codec_id))
         take_extradata(own, key); /* the format does not need it, or reports an error */
     return 0;

@@ -12,17 +12,15 @@ enum {
     EARLIER_US = US,    /* audio may begin this much before video */
 };
 
-static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVRational clock)
+static int add_stream(AVFormatContext *format, const struct halo_encoding_parameters *begin,
+                      const AVCodecParameters *par, AVRational clock)
 {
-    AVStream *st = avformat_new_stream(format, NULL);
-    if (!st || halo_av_parameters_copy(st->codecpar, par) < 0)
+    AVStream *st = halo_parameters_add_stream(format, begin, par);
+    if (!st)
         return AVERROR(ENOMEM);
-    /* The encoder's container may have another tag. Of the two tags for HEVC in MP4, Apple's
-     * players know one, which FFmpeg does not choose. */
-    st->codecpar->codec_tag =
-        par->codec_id == AV_CODEC_ID_HEVC && av_match_name(format->oformat->name, "mp4,mov")
-            ? MKTAG('h', 'v', 'c', '1')
-            : 0;
+    /* Of the two tags for HEVC in MP4, Apple's players know one, which FFmpeg does not choose. */
+    if (par->codec_id == AV_CODEC_ID_HEVC && av_match_name(format->oformat->name, "mp4,mov"))
+        st->codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
     st->time_base = clock; /* requested */
     return 0;
 }
@@ -31,15 +29,11 @@ static int start(struct halo_mux *mux, const struct halo_encoding_parameters *be
                  AVDictionary **options)
 {
     AVFormatContext *format = mux->format;
-    int code = add_stream(format, begin->video, (AVRational){1, 90000});
+    int code = add_stream(format, begin, begin->video, (AVRational){1, 90000});
     if (code >= 0 && begin->audio)
-        code = add_stream(format, begin->audio, (AVRational){1, begin->audio->sample_rate});
+        code = add_stream(format, begin, begin->audio, (AVRational){1, begin->audio->sample_rate});
     if (code < 0)
         return code;
-    AVStream *video = format->streams[0];
-    video->sample_aspect_ratio = begin->video->sample_aspect_ratio;
-    if (begin->framerate.num > 0 && begin->framerate.den > 0)
-        video->avg_frame_rate = begin->framerate;
     format->flags |= AVFMT_FLAG_FLUSH_PACKETS;
     format->flush_packets = 1;
     format->max_interleave_delta = INTERLEAVE_US;

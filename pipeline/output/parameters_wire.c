@@ -30,6 +30,22 @@ static int copy_parameters(AVCodecParameters **ret, const AVCodecParameters *fro
     return *ret && halo_av_parameters_copy(*ret, from) >= 0 ? 0 : -ENOMEM;
 }
 
+AVStream *halo_parameters_add_stream(AVFormatContext *to,
+                                     const struct halo_encoding_parameters *begin,
+                                     const AVCodecParameters *par)
+{
+    AVStream *st = avformat_new_stream(to, NULL);
+    if (!st || halo_av_parameters_copy(st->codecpar, par) < 0)
+        return NULL;
+    st->codecpar->codec_tag = 0;
+    if (par != begin->video)
+        return st;
+    st->sample_aspect_ratio = par->sample_aspect_ratio;
+    if (begin->framerate.num > 0 && begin->framerate.den > 0)
+        st->avg_frame_rate = begin->framerate;
+    return st;
+}
+
 static int copy_packet(AVPacket **ret, const AVPacket *from)
 {
     if (!from)

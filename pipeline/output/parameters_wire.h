@@ -5,7 +5,7 @@
 #ifndef HALO_PARAMETERS_WIRE_H
 #define HALO_PARAMETERS_WIRE_H
 
-#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +40,12 @@ int halo_parameters_copy_init(struct halo_parameters_copy *ret,
                               const struct halo_encoding_parameters *begin);
 void halo_parameters_copy_finish(struct halo_parameters_copy *copy);
 struct halo_encoding_parameters halo_parameters_view(const struct halo_parameters_copy *copy);
+
+/* Adds a stream with the parameters par, which are begin->video or begin->audio, to a muxer. It has
+ * no codec tag, since the encoder's container may have another one. NULL: memory runs out. */
+AVStream *halo_parameters_add_stream(AVFormatContext *to,
+                                     const struct halo_encoding_parameters *begin,
+                                     const AVCodecParameters *par);
 
 /* Returns whether packets with the parameters `b` can follow packets with the parameters `a` in the
  * same decoder and the same file. `a`, `b` or both may be NULL. */

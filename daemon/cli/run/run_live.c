@@ -184,16 +184,11 @@ static int begin_sink(struct run_live *run, const struct halo_encoding_parameter
         return halo_parameters_are_same(run->like, begin->video)
                    ? 0
                    : halo_fail(err, -EIO, "the encoder changed its output format");
-    AVStream *st = avformat_new_stream(format, NULL);
+    AVStream *st = halo_parameters_add_stream(format, begin, begin->video);
     run->like = avcodec_parameters_alloc();
-    if (!st || !run->like || halo_av_parameters_copy(st->codecpar, begin->video) < 0 ||
-        halo_av_parameters_copy(run->like, begin->video) < 0)
+    if (!st || !run->like || halo_av_parameters_copy(run->like, begin->video) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    st->codecpar->codec_tag = 0; /* the encoder's container may have another tag */
     st->time_base = AV_TIME_BASE_Q;
-    st->sample_aspect_ratio = begin->video->sample_aspect_ratio;
-    if (begin->framerate.num > 0)
-        st->avg_frame_rate = begin->framerate;
     if (!halo_sink_is_file(run->sink)) /* its reader gets frames as they arrive */
         format->flags |= AVFMT_FLAG_FLUSH_PACKETS;
     return halo_sink_start(run->sink, err);
