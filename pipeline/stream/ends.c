@@ -82,10 +82,12 @@ const struct halo_ends halo_ends_whole = {
 
 /* ---- the stream of a segment ---- */
 
-/* The encoder of each segment must give what one encoder would: it cannot know the frames
- * before. */
-static int check_output(const struct halo_stream *s, struct halo_error *err)
+/* Finds the filtered track, and checks the output: the encoder of each segment must give what one
+ * encoder would, and cannot know the frames before. */
+static int find_track(struct halo_stream *s, struct halo_error *err)
 {
+    while (s->tracks.track[s->segment.track].role < HALO_ROLE_FILTER)
+        s->segment.track++;
     const struct halo_track *t = &s->tracks.track[s->segment.track];
     const AVFormatContext *output = halo_sink_format(s->sink);
     const AVOutputFormat *container = output->oformat;
@@ -111,9 +113,7 @@ static int check_output(const struct halo_stream *s, struct halo_error *err)
 static int begin_reading(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_segment_ends *p = &s->segment;
-    while (s->tracks.track[p->track].role != HALO_ROLE_FILTER)
-        p->track++;
-    int code = check_output(s, err);
+    int code = find_track(s, err);
     if (code < 0)
         return code;
     halo_source_read_only(s->source, s->tracks.track[p->track].in);
@@ -286,9 +286,7 @@ static int check_joined(void *arg, const char *path, struct halo_error *err)
 static int begin_joining(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_segment_ends *p = &s->segment;
-    while (s->tracks.track[p->track].role != HALO_ROLE_JOIN)
-        p->track++;
-    const int code = check_output(s, err);
+    const int code = find_track(s, err);
     if (code < 0)
         return code;
     p->until = INT64_MIN;
